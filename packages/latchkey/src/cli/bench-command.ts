@@ -30,8 +30,7 @@ export const bench: Command = {
       const found: LoadResult[] = []
       const progress = new Progress(io)
       const clean = (options?: typeof call) => store.deleteRange(PREFIX, `${PREFIX.slice(0, -1)}0`, options)
-      // If this client may not write, or the cluster has no leader, this write fails at once, before any
-      // measurement.
+      // Without the right to write, or without a leader, this write fails before any measurement.
       await clean(call)
       try {
         for (const load of loadsUnder(PREFIX)) {

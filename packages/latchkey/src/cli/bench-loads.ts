@@ -6,7 +6,7 @@ import type { CommandStore } from './command-io-interface.js'
 
 interface Load {
   readonly name: string
-  /** Makes one call. `caller` is the number of the caller, and `turn` the number of its call. */
+  /** `caller` is the number of the caller, and `turn` the number of its call. */
   run(store: CommandStore, caller: number, turn: number): Promise<unknown>
 }
 
@@ -16,7 +16,7 @@ export interface LoadResult {
   readonly samples: number
   readonly errors: number
   readonly perSecond: number
-  /** In ms, the median duration of a call. p99 and max are in ms too. */
+  /** In ms, like p99 and max. */
   readonly p50: number
   readonly p99: number
   readonly max: number

@@ -8,9 +8,8 @@ import type { Io } from './command-io-interface.js'
 export interface Option {
   readonly type: 'string' | 'boolean'
   readonly short?: string
-  /** True if the option may be given several times. */
   readonly multiple?: true
-  /** The placeholder for the option's value in the help, for example `NAME`. */
+  /** The placeholder in the help, for example `NAME`. */
   readonly value?: string
   readonly help: string
 }
@@ -18,7 +17,6 @@ export type OptionTable = Readonly<Record<string, Option>>
 
 export interface Line {
   readonly options: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
-  /** The usage text of the command, for messages about missing arguments. */
   readonly usage: string
   readonly words: readonly string[]
   /** The arguments after `--`. Undefined if the command line has no `--`. */
@@ -27,7 +25,7 @@ export interface Line {
 
 export interface Command {
   readonly name: string
-  /** The arguments of the command in the help, for example 'KEY [VALUE]'. */
+  /** For example 'KEY [VALUE]'. */
   readonly usage: string
   readonly summary: string
   readonly options: OptionTable
@@ -37,7 +35,7 @@ export interface Command {
   run(line: Line, io: Io): Promise<number>
 }
 
-/** The command line is wrong. The command then ends with exit code 2. */
+/** The command line is wrong. The exit code is 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -66,7 +64,7 @@ function parse(options: OptionTable, args: readonly string[]) {
   }
 }
 
-/** Returns the message of Node's option parser in one line, with a hint if the option is misspelt. */
+/** Makes one line of the message of Node's option parser, with a hint if the option is misspelt. */
 function mistake(message: string, known: readonly string[]): string {
   const [first = 'bad options'] = message.split(/\. |\n/)
   const dashed = /^Option '(--[a-z-]+)[^']*' argument is ambiguous/.exec(first)?.[1]
@@ -108,10 +106,7 @@ export function positiveNumber(line: Line, name: string): number | undefined {
   throw new UsageError(`--${name} must be a positive number; got ${JSON.stringify(value)}`)
 }
 
-/**
- * Returns the option's duration in ms, or undefined if the option is not given. The option is a number of ms,
- * or a text such as '10s'. Anything else is a TypeError.
- */
+/** In ms. The option is a number of ms, or a text such as '10s'. Undefined if the option is not given. */
 export function duration(line: Line, name: string): number | undefined {
   const value = text(line, name)
   return value === undefined ? undefined : millis(withUnit(value), `--${name}`)
@@ -120,8 +115,8 @@ export function duration(line: Line, name: string): number | undefined {
 const withUnit = (value: string): number | string => (/^[1-9][0-9]*$/.test(value) ? Number(value) : value)
 
 /**
- * Returns the command's arguments, including those after `--`. Throws a UsageError if these are fewer than
- * `least` or more than `most`.
+ * Includes the arguments after `--`. Throws a UsageError for fewer than `least` or more than `most`
+ * arguments.
  */
 export function words(line: Line, least: number, most: number): readonly string[] {
   const all = [...line.words, ...(line.rest ?? [])]
@@ -132,10 +127,7 @@ export function words(line: Line, least: number, most: number): readonly string[
 
 const nameOf = (usage: string, place: number) => usage.split(' ')[place]?.replace('...', '') ?? 'a word'
 
-/**
- * Returns the key, or throws a UsageError if the key is empty. So the user gets the error before the command
- * connects.
- */
+/** Throws a UsageError for an empty key, before the command connects. */
 export function keyWord(key: string | undefined): string {
   if (key !== undefined && key !== '') return key
   throw new UsageError('KEY must not be empty: a key has 1 byte to 4 KiB')

@@ -22,7 +22,7 @@ import { sessions } from './sessions-command.js'
 import { txn } from './txn-command.js'
 import { type SidecarParts, startCommand } from './start-command.js'
 
-/** Each function loads a module that only some commands need. */
+/** The functions load modules that only some commands need. */
 export interface Parts {
   sidecar(): Promise<SidecarParts>
   restore(): Promise<Restore>
@@ -52,7 +52,7 @@ export function commandsOf(parts: Parts): readonly Command[] {
   return [...all, completionCommand(() => commandsOf(parts))]
 }
 
-/** Runs `latchkey ARGS` and resolves to the exit code. main.ts has already handled `--version`. */
+/** main.ts has already handled `--version`. */
 export async function runCommand(args: readonly string[], io: Io, parts: Parts): Promise<number> {
   const commands = commandsOf(parts)
   const [first, ...rest] = args
@@ -75,9 +75,7 @@ export async function runCommand(args: readonly string[], io: Io, parts: Parts):
   return asked || wantsHelp(rest) ? say(io, helpOf(command)) : run(command, rest, io)
 }
 
-/**
- * Returns whether the user asks for help. Arguments after `--` belong to the command line of another program.
- */
+/** Arguments after `--` belong to the command line of another program. */
 function wantsHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return (end < 0 ? args : args.slice(0, end)).some((arg) => arg === '--help' || arg === '-h')
@@ -87,8 +85,7 @@ async function run(command: Command, args: readonly string[], io: Io): Promise<n
   try {
     return await command.run(readLine(command, args), io)
   } catch (fault) {
-    // If the user has interrupted the command, the exit code is the one for the signal, also if an error has
-    // followed.
+    // After an interruption by the user, the exit code is the one of the signal, whatever error followed.
     const error = io.interrupted.aborted ? io.interrupted.reason : fault
     const code = exitOf(error)
     if (!(error instanceof Interrupted)) io.err(`latchkey: ${explain(error)}\n`)

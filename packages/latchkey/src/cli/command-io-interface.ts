@@ -27,9 +27,7 @@ export interface Hold {
   readonly token: number
   /** Aborts when the holder can no longer be certain of the hold. */
   readonly signal: AbortSignal
-  /**
-   * The calls with which the holder writes. The cluster refuses a write if the hold is no longer in force.
-   */
+  /** The cluster refuses a write by these calls if the hold is no longer in force. */
   readonly kv: Pick<KeyValueCalls, 'put'>
   release(options?: CallOptions): Promise<void>
 }
@@ -71,7 +69,6 @@ interface LockCalls {
   ): Promise<Owner>
   releaseLockWith(key: Bytes, acquirer: Acquirer): Promise<Owner>
 }
-/** The calls of a remote store that the commands use. */
 export type CommandStore = KeyValueCalls &
   ClusterCalls &
   LockCalls &
@@ -96,38 +93,29 @@ export interface ConnectOptions {
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
-  /** The host name and the process id of this process, so that people can find the holder of a lock. */
+  /** The host name and the process id, so that people can find the holder of a lock. */
   readonly processName: string
   readonly isTerminal: boolean
-  /** True if standard output is a terminal that shows colours, and the user has not turned colours off. */
+  /** False if standard output is no terminal with colours, or the user has turned colours off. */
   readonly colours: boolean
-  /**
-   * True if standard error is a terminal. Only then a command shows its progress in a line that it
-   * overwrites.
-   */
+  /** True if standard error is a terminal, on which a line can be overwritten. */
   readonly errIsTerminal: boolean
   out(bytes: string | Uint8Array): void
   err(text: string): void
   stdin(): Promise<Uint8Array>
   readFile(path: string): string
   /**
-   * Aborts at SIGINT and SIGTERM, and when no program reads the standard output any more (SIGPIPE). The
-   * reason of the abort is an `Interrupted`.
+   * Aborts at SIGINT, at SIGTERM, and when no program reads the standard output any more (SIGPIPE). The
+   * reason is an `Interrupted`.
    */
   readonly interrupted: AbortSignal
   /** After this call, each SIGHUP calls `run` and no longer ends this process. */
   onHangUp(run: () => void): void
   takeSignals(run: (signal: NodeJS.Signals) => void, signals: readonly NodeJS.Signals[]): () => void
   connect(endpoints: readonly string[], options: ConnectOptions): Promise<CommandStore>
-  /**
-   * Opens one connection to the member at this address. Unlike a store, the connection never moves to another
-   * member.
-   */
+  /** Unlike a store, this connection never moves to another member. */
   connectToMember(url: string, options: ConnectOptions): Promise<MemberConnection>
-  /**
-   * Starts a process with the streams of this process. With 'quiet', the process has no standard input and
-   * output.
-   */
+  /** The process gets the streams of this process, or with 'quiet' no standard input and output. */
   spawn(command: string, args: readonly string[], env: NodeJS.ProcessEnv, streams?: 'quiet'): ChildProcess
 }
 

@@ -13,15 +13,12 @@ const KEY = 'demo/printer'
 const WORKERS = ['Ada', 'Ben', 'Cleo']
 const LEASE = '3s'
 /**
- * In ms. WORK_MS: a worker holds the lock for this time. AWAY_MS: the killed member is started again after
- * this time.
+ * In ms. WORK_MS: the time for which a worker holds the lock. AWAY_MS: the time until the killed member
+ * starts again.
  */
 const WORK_MS = 250
 const AWAY_MS = 4_000
-/**
- * In ms. If the demo's planned end comes between the kill and the next grant, the demo waits at most this
- * long for the grant.
- */
+/** In ms. At its planned end, the demo waits at most this long for the first grant after the kill. */
 const PATIENCE_MS = 15_000
 
 export const demo: Command = {
@@ -39,7 +36,6 @@ export const demo: Command = {
   async run(line, io) {
     words(line, 0, 0)
     const seconds = positiveNumber(line, 'seconds')
-    // The demo's members are processes of `latchkey start`, which needs the package @latchkey/daemon.
     await loadDaemon(() => import('@latchkey/daemon'))
     const show = new Show(io, seconds === undefined ? undefined : seconds * 1000, flag(line, 'json'))
     return show.run()
@@ -50,8 +46,8 @@ class Show {
   readonly #io: Io
   readonly #length: number | undefined
   /**
-   * In ms. How much of the planned time was left when the members were ready. On a busy machine, their start
-   * can use most of that time.
+   * In ms. The planned time that is left after the start of the members. On a busy machine, the start can use
+   * most of the time.
    */
   #left: number | undefined
   readonly #json: boolean
@@ -60,21 +56,15 @@ class Show {
   #grants = 0
   #firstToken = 0
   #lastToken = 0
-  /**
-   * How many grants had a fencing token that was not higher than the token before. If this number is not
-   * zero, the demo has found a bug.
-   */
+  /** How many grants had no higher fencing token than the grant before. Any number above zero is a bug. */
   #stale = 0
   /** In ms, from the kill of the leader to the next grant. */
   #gap: number | undefined
-  /**
-   * The time at which the leader was killed. Undefined before the kill, and again after the first grant by
-   * the next leader.
-   */
+  /** When the leader was killed. Undefined before the kill, and after the first grant by the next leader. */
   #deadSince: number | undefined
-  /** True when another member has become leader after the kill. */
+  /** True after another member has become leader. */
   #succeeded = false
-  /** True when the planned time is over, and the demo still waits for the first grant after the kill. */
+  /** True if the demo is over except for the first grant after the kill. */
   #ending = false
 
   constructor(io: Io, length: number | undefined, json: boolean) {
@@ -139,7 +129,7 @@ class Show {
   }
 
   /**
-   * Ends the demo, but waits for the next grant if the leader was just killed. The time from kill to grant is
+   * If the leader was just killed, the demo first waits for the next grant. The time from kill to grant is
    * the result that the demo shows.
    */
   #end(): void {
@@ -176,8 +166,8 @@ class Show {
     if (token <= this.#lastToken) this.#stale++
     if (this.#grants === 1) this.#firstToken = token
     this.#lastToken = token
-    // While the demo knows no new leader, the killed leader may have sent this grant just before the kill.
-    // Such a grant does not end the measured time.
+    // Before a new leader is known, this grant may still come from the killed leader. Such a grant does not
+    // end the measured time.
     const dead = this.#succeeded ? this.#deadSince : undefined
     if (dead !== undefined) this.#deadSince = undefined
     if (dead !== undefined) this.#gap = Math.round(this.#io.clock.now() - dead)
@@ -215,7 +205,7 @@ class Show {
     store.on('leader', onLeader)
   }
 
-  /** Resolves after `ms`, or at once when the demo ends. */
+  /** Resolves after `ms`, or when the demo ends. */
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {

@@ -1,6 +1,5 @@
 // Driver: owns the three members of `latchkey demo`, which are processes with a temporary directory. This
-// file starts the members, kills one of these members and starts it again, and deletes the directory at the
-// end.
+// file starts and kills members, and deletes the directory at the end.
 
 import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -49,7 +48,7 @@ export class Trio {
     this.#running.get(name)?.kill('SIGKILL')
   }
 
-  /** Kills the members at once. The data of the members is deleted, so the members need no graceful stop. */
+  /** The members need no graceful stop, because their data is deleted. */
   async stop(): Promise<void> {
     const children = [...this.#running.values()]
     const gone = children.map((child) => ended(child))
@@ -66,7 +65,7 @@ const ended = (child: ChildProcess) =>
     child.once('error', () => resolve())
   })
 
-/** Returns the environment without LATCHKEY_* variables, which the user may have set for other members. */
+/** Leaves out LATCHKEY_* variables, which the user may have set for other members. */
 function quietEnv(io: Io): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(io.env).filter(([name]) => !name.startsWith('LATCHKEY_')))
 }

@@ -17,7 +17,7 @@ import { certificatesIn, type Probes, realProbes } from './doctor/probes.js'
 /** In ms, between the two status requests by which the doctor measures a member's clock. */
 const WATCH_MS = 3_000
 
-/** `probesOf` makes the measurements of the machine. Tests give other measurements. */
+/** `probesOf` returns the measurements of the machine. Tests pass other measurements. */
 export const doctorCommand = (
   version: string,
   probesOf: (io: Io) => Probes = ({ clock }) => realProbes(clock),
@@ -85,9 +85,7 @@ const localCertificates = (
 
 const COLOURS = { ok: 'green', skipped: 'bold', warning: 'yellow', error: 'red' } as const
 
-/**
- * Returns the findings as text, with errors last, because a terminal shows the last lines of a long output.
- */
+/** Errors come last, because a terminal shows the last lines of a long output. */
 function findingsText(findings: readonly Finding[], colours: boolean): string {
   const order = ['ok', 'skipped', 'warning', 'error'] as const
   const lines = order.flatMap((level) =>

@@ -12,7 +12,6 @@ export const EXIT = {
   usage: 2,
   /** The cluster has no leader, or no member answers. */
   unavailable: 69,
-  /** Another client holds the lock, or the lock was lost. */
   busy: 75,
   config: 78,
   cannotRun: 126,
@@ -24,26 +23,23 @@ export const signalExit = (signal: NodeJS.Signals): number => 128 + constants.si
 export function exitOf(error: unknown): number {
   if (error instanceof UsageError || error instanceof TypeError) return EXIT.usage
   if (error instanceof ConfigError) return EXIT.config
-  // SIGPIPE means that the program that reads the output has ended, as in `latchkey scan | head`. The command
-  // then counts as successful.
+  // SIGPIPE: the program that reads the output has ended, as in `latchkey scan | head`. The command then
+  // counts as successful.
   if (error instanceof Interrupted) return error.signal === 'SIGPIPE' ? EXIT.ok : signalExit(error.signal)
   return isLatchkeyError(error, 'ERR_NO_LEADER') ? EXIT.unavailable : EXIT.failure
 }
 
-/**
- * Returns the message of the cause in brackets. Returns '' if the cause is a timeout, because its message
- * adds nothing.
- */
+/** Returns '' for a timeout, because its message adds nothing. */
 function reason(cause: unknown): string {
   if (!(cause instanceof Error) || cause.message === '' || isLatchkeyError(cause, 'ERR_TIMEOUT')) return ''
   return ` (${cause.message})`
 }
 
-/** Returns the text of the cause, or '' if the error's own message already contains this text. */
+/** Returns '' if the error's own message already contains the text of the cause. */
 const causeText = (said: string, cause: unknown): string =>
   cause instanceof Error && said.includes(cause.message.replace(/\.$/, '')) ? '' : reason(cause)
 
-/** Returns the error in one line for the user. If the error has a code, the line begins with the code. */
+/** Describes the error for the user in one line, which begins with the error's code. */
 export function explain(error: unknown): string {
   if (isLatchkeyError(error)) return `${error.code}: ${error.message}${causeText(error.message, error.cause)}`
   return error instanceof Error ? error.message : String(error)

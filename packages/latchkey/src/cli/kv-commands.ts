@@ -163,7 +163,7 @@ async function printRows(rows: AsyncIterable<KeyValue>, io: Io): Promise<void> {
   }
 }
 
-/** Prints the rows as one JSON array. Each row is printed when it arrives. */
+/** Prints each row of the JSON array when the row arrives. */
 async function printArray(rows: AsyncIterable<KeyValue>, io: Io): Promise<void> {
   let before = '['
   for await (const { key, value } of rows) {

@@ -15,8 +15,8 @@ export async function loadDaemon<T>(load: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Returns whether @latchkey/daemon itself is not installed. If a dependency of the package is missing, the
- * installation is broken, and Node's message names the missing package.
+ * False if the package is installed and only one of its dependencies is missing. Node's message names the
+ * dependency.
  */
 const isMissing = (error: unknown): boolean =>
   error instanceof Error &&

@@ -59,8 +59,8 @@ async function acquire(store: CommandStore, run: Run, line: Line, io: Io): Promi
 }
 
 /**
- * Acquires the lock. After a wait of QUIET_WAIT, the function prints once on standard error who holds the
- * lock, and continues to wait.
+ * After a wait of QUIET_WAIT, the function prints once on standard error who holds the lock, and continues to
+ * wait.
  */
 async function acquireAloud(
   store: CommandStore,
@@ -82,7 +82,7 @@ async function acquireAloud(
   }
 }
 
-/** In ms. If the wait for the lock is shorter than this time, the command prints nothing. */
+/** In ms. After a shorter wait, the command prints nothing. */
 const QUIET_WAIT = 500
 
 /** Returns ': held by ...', or '' if the holder is unknown or this client may not read the lock. */

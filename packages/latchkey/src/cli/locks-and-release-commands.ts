@@ -54,7 +54,7 @@ since its start.`,
   },
 }
 
-/** The names of the kinds, which are the same as in the metrics. */
+/** The names are the same as in the metrics. */
 const KINDS: Readonly<Record<HoldKind, string>> = {
   lock: 'lock',
   semaphore: 'semaphore',
@@ -86,8 +86,8 @@ interface Past {
 }
 
 /**
- * Returns the histories of the key, one for each kind that has a history. The history of the kind `lock` is
- * included even if it is empty. The user then reads that nothing happened.
+ * Returns the histories of the key by kind, without empty ones. But the kind `lock` is included even if its
+ * history is empty, so that the user reads that nothing happened.
  */
 async function historiesOf(
   store: Pick<CommandStore, 'locks'>,
@@ -178,9 +178,7 @@ function holdRows(info: LockInfo): string[][] {
 
 const permitsOf = (permits: number): string => (permits === 1 ? '1 permit' : `${permits} permits`)
 
-/**
- * Formats the context of a hold, such as the value of an election's leader. The context may have any bytes.
- */
+/** The context of a hold may have any bytes. */
 const shown = (context: string | Uint8Array | undefined): string =>
   context === undefined ? '-' : printable(context)
 

@@ -10,7 +10,7 @@ import { jsonLine, membersTable } from './print-values.js'
 import { Progress } from './progress-display.js'
 import { JSON_OPTION, type Session, STORE_OPTIONS, withStore } from './store-connection-of-command.js'
 
-/** In ms. If the cluster refuses a change for now, the command tries the change again after this time. */
+/** In ms. The pause between two attempts of a change that the cluster refuses for now. */
 const LOOK_MS = 300
 const DEFAULT_WAIT = '5s'
 const LONG_WAIT = '10m'
@@ -18,8 +18,7 @@ const LONG_WAIT = '10m'
 interface Work extends Session {
   readonly io: Io
   /**
-   * In ms. The command waits at most this long until the cluster accepts a change, for example until a
-   * learner has caught up with the leader.
+   * In ms. The longest wait until the cluster accepts a change, for example until a learner has caught up.
    */
   readonly wait: number
   readonly promote: boolean
@@ -27,7 +26,7 @@ interface Work extends Session {
 
 interface Change {
   readonly words: readonly string[]
-  /** Makes the change, and resolves to a text for the user about the result. */
+  /** Resolves to a text for the user about the result. */
   run(work: Work, words: readonly string[]): Promise<string>
 }
 
@@ -142,9 +141,9 @@ async function memberOf(
 }
 
 /**
- * Repeats the change until the cluster accepts it. The cluster refuses a change while a learner is too far
- * behind, and while another change is not complete. The other change may be one that the leader makes by
- * itself, for example to record a new member's address.
+ * Repeats the change until the cluster accepts the change. The cluster refuses a change while a learner is
+ * too far behind, and while another change is not complete. The leader also makes changes by itself, for
+ * example to record a new member's address.
  */
 async function changed(work: Work, ask: () => Promise<void>, show?: () => Promise<string>): Promise<void> {
   const { call, io, wait } = work
@@ -168,7 +167,6 @@ const mayPass = (error: unknown): boolean =>
   (isLatchkeyError(error, 'ERR_BUSY') || isLatchkeyError(error, 'ERR_CONFIG_CHANGE_IN_PROGRESS')) &&
   error.retryable
 
-/** Promotes the learner to a voter when it has caught up, and shows the progress meanwhile. */
 async function promoted(work: Work, id: string): Promise<string> {
   const { store, call } = work
   const ask = () => store.members.promote(id, call)

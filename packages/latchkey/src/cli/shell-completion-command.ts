@@ -32,15 +32,12 @@ export function completionCommand(all: () => readonly Command[]): Command {
 const namesOf = (commands: readonly Command[]): string => commands.map(({ name }) => name).join(' ')
 const optionsOf = (options: OptionTable): string[] =>
   [...Object.keys(options), 'help'].map((name) => `--${name}`)
-/**
- * Returns the text in single quotes, in which a shell gives no character a special meaning except the quote
- * itself.
- */
+/** In single quotes, no character except the quote itself has a special meaning for a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const SCRIPTS: Readonly<Record<Shell, (commands: readonly Command[]) => string>> = {
   bash: (commands) => bash(commands),
-  // zsh can run the script for bash with its module bashcompinit.
+  // With its module bashcompinit, zsh can run the script for bash.
   zsh: (commands) => `autoload -U +X bashcompinit && bashcompinit\n${bash(commands)}`,
   fish: (commands) => fish(commands),
 }

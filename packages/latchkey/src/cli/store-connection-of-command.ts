@@ -58,7 +58,6 @@ export const JSON_OPTION: OptionTable = { json: { type: 'boolean', help: 'print 
 export interface Session {
   readonly store: CommandStore
   readonly json: boolean
-  /** The options for each call of the store. */
   readonly call: { readonly timeout?: number | undefined; readonly signal: AbortSignal }
 }
 
@@ -88,10 +87,7 @@ export const connectOptions = (line: Line, io: Io): ConnectOptions => ({
   tls: tlsOf(line, io),
 })
 
-/**
- * Prints each warning of the store as one line on standard error. Standard output is for results, which
- * programs read.
- */
+/** Warnings go to standard error. Standard output is for results, which programs read. */
 function warnings(io: Io): Logger {
   const say: Logger['warn'] = (message, fields) => {
     const reason = fields?.['reason']
@@ -128,10 +124,7 @@ export function endpoints(line: Line, io: Io): string[] {
   return found.length > 0 ? found : [DEFAULT_ENDPOINT]
 }
 
-/**
- * Returns the WebSocket address of a member. Users may also give 'host:port', or the HTTP address of the same
- * port.
- */
+/** Accepts 'host:port', and the HTTP address of the same port. */
 function socketUrl(url: string): string {
   const full = url.includes('://') ? url.replace(/^http/, 'ws') : `ws://${url}`
   if (/^wss?:/.test(full) && URL.canParse(full)) return full
@@ -141,8 +134,8 @@ function socketUrl(url: string): string {
 }
 
 /**
- * Returns the error to report. If the user has interrupted the command, the function returns the Interrupted
- * error. If a call timed out and the connected member knows no leader, the function returns ERR_NO_LEADER.
+ * An interruption by the user replaces the error. A timeout becomes ERR_NO_LEADER if the connected member
+ * knows no leader.
  */
 async function reasonOf(error: unknown, store: CommandStore, io: Io): Promise<unknown> {
   if (io.interrupted.reason instanceof Interrupted) return io.interrupted.reason
@@ -150,10 +143,7 @@ async function reasonOf(error: unknown, store: CommandStore, io: Io): Promise<un
   return (await hasLeader(store)) ? error : new LatchkeyError('ERR_NO_LEADER', undefined, { cause: error })
 }
 
-/**
- * Resolves to true if the connected member knows a leader. Resolves to false if the member does not answer
- * within a second.
- */
+/** Resolves to false if the connected member knows no leader, or does not answer within a second. */
 export function hasLeader(store: CommandStore): Promise<boolean> {
   return store.status({ timeout: '1s' }).then(
     ({ leader }) => leader !== undefined,

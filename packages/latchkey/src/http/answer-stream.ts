@@ -4,8 +4,8 @@
 // - The next piece is requested when the caller's connection accepts more bytes. Without this law: the
 //   history of a whole day is in memory for one slow reader.
 // - An answer without an end gets some bytes at least every HEARTBEAT_MS. So proxies keep the connection
-//   open, and a write fails when the caller has disappeared. A caller that reads nothing for two heartbeats
-//   is disconnected.
+//   open, and the member notices when the caller has disappeared. A caller that reads nothing for two
+//   heartbeats is disconnected.
 // - If an answer fails after its beginning, the connection is destroyed without the last chunk of HTTP.
 //   Without this law: the caller believes that a part of the answer is the whole answer.
 
@@ -19,7 +19,7 @@ const HEARTBEAT = ': heartbeat\n\n'
 
 interface StreamPorts {
   readonly clock: Clock
-  /** Aborts when the caller has disconnected or the member stops. The source of the pieces then ends too. */
+  /** Aborts when the caller has disconnected or the member stops. The pieces then end too. */
   readonly signal: AbortSignal
   /** Called after each write. The member counts the bytes that the caller has not read. */
   wrote(response: ServerResponse): void
@@ -31,8 +31,8 @@ export async function writeStream(
   ports: StreamPorts,
 ): Promise<void> {
   const heartbeat = isEndless ? new Heartbeat(ports.clock, response) : undefined
-  // An endless answer ends by itself at this signal. The connection of a finite answer is destroyed, because
-  // the answer is incomplete. The connection of a caller that does not read is destroyed too.
+  // The pieces of an endless answer end at this signal. A finite answer would be incomplete, and a caller
+  // that does not read would never get the end. In these two cases, the connection is destroyed.
   const offAbort = onAbort(ports.signal, () => {
     if (response.writableNeedDrain || !isEndless) response.destroy()
   })

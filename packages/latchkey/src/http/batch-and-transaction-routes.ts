@@ -1,6 +1,5 @@
-// Door: POST /v1/batch and POST /v1/txn. The fields of the body are named like the options of the store's
-// calls. A key that is not UTF-8 is given in base64 as keyBase64. Each value says whether it is text, base64
-// or JSON (values-json.ts).
+// Door: POST /v1/batch and POST /v1/txn. The fields of the body have the names of the options of the store's
+// calls. A key that is not UTF-8 is sent in base64 as keyBase64.
 //
 // Law: an operation whose key should live as long as a session is refused. Without this law: the key gets a
 // session of this member, and not of the caller. The caller's script crashes, the session of this member
@@ -16,7 +15,7 @@ import { bytesField, formOption, type ValueForm, valueJson, valueOf } from './va
 
 type Fields = Record<string, unknown>
 
-/** In bytes. A body must not be longer. The largest command in base64 fits into this limit. */
+/** In bytes. The largest command in base64 fits into a body. */
 const MOST_BYTES = 2 * CAPS.commandBytes
 
 export async function batch(call: Call): Promise<Reply> {
@@ -26,7 +25,7 @@ export async function batch(call: Call): Promise<Reply> {
   const idempotent = idempotencyKey(call)
   if (idempotent === undefined)
     return { status: 200, body: await call.by.batch(ops, { ...options, as: 'bytes' }) }
-  // batchArgs refuses operations that read, which only a transaction may have.
+  // batchArgs refuses reads, because a batch has no reads.
   batchArgs(ops, options)
   const { revision, results } = await writeOnce(call, idempotent, { then: ops }, options)
   return { status: 200, body: { revision, results } }
@@ -47,7 +46,7 @@ function toTxn({ when, then, else: otherwise }: Fields): Txn {
     then: then === undefined ? undefined : toOps(then, 'then'),
     else: otherwise === undefined ? undefined : toOps(otherwise, 'else'),
   }
-  // The store checks the names and types of the other fields.
+  // The store checks the other fields.
   return given as unknown as Txn
 }
 
@@ -60,11 +59,7 @@ function toOp(op: Fields, name: string): Fields {
   return 'value' in op ? { ...converted, value: valueOf(op.value, `${name}.value`) } : converted
 }
 
-/**
- * Converts one condition of a transaction. If `value` is null, the condition is that the key does not exist.
- * If the field is `value` and `as` is missing, the condition compares with a value in text, base64 or JSON.
- * Otherwise it compares with a number.
- */
+/** If `value` is null, the condition is that the key does not exist. */
 function toCondition(condition: Fields, at: number): Fields {
   const name = `when[${at}]`
   const converted = withBytes(condition, ['key', 'lock'], name)

@@ -32,15 +32,13 @@ import { eventStream, type SentEvent } from './server-sent-events.js'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
 
-/** In ms. After a failed release or a failed read of a hold, the next attempt begins after this time. */
+/** In ms. The pause before the next attempt, after a release or a read of a hold has failed. */
 const RETRY_MS = 1_000
-/** In ms. Between two reads of the same hold, at least this much time passes. */
+/** In ms. The shortest pause between two reads of the same hold. */
 const LEAST_MS = 50
-/** In ms. A read of a hold fails after this time. */
 const READ_MS = 5_000
 
 interface BoundAsk {
-  /** The id of the session that the caller named. Undefined if the caller named no session. */
   readonly session: string | undefined
   readonly lease: number
   readonly tickets: readonly TicketArg[]
@@ -82,9 +80,6 @@ export class CallerSessions {
     return eventStream(call, session.events(), { event: 'session', data: { id: session.id } })
   }
 
-  /**
-   * Runs a call that acquires locks. If the caller named a session, the granted holds belong to that session.
-   */
   async acquire(call: Call, ask: BoundAsk, run: (call: Call) => Promise<Reply>): Promise<Reply> {
     if (ask.session === undefined) return run(call)
     const session = this.#sessions.get(ask.session)
@@ -110,7 +105,6 @@ export class CallerSessions {
     }
   }
 
-  /** Removes the hold from its session, because the caller itself has released the hold. */
   released(key: Uint8Array, id: string): void {
     const hold = this.#holds.get(holdName(key, id))
     if (hold !== undefined) this.#drop(hold)
@@ -140,8 +134,8 @@ export class CallerSessions {
   }
 
   /**
-   * Reads the hold from the cluster. If the hold is over, the caller's stream gets an event. A renewal may
-   * have reached the cluster through another member, so the deadline that this member knows proves nothing.
+   * If the hold is over, the caller's stream gets an event. A renewal may have reached the cluster through
+   * another member, so the deadline that this member knows proves nothing.
    */
   async #check(hold: Hold): Promise<void> {
     const { session, ticket } = hold
@@ -192,18 +186,12 @@ class Session {
     return this.#ending.signal
   }
 
-  /**
-   * True if the caller has disconnected. False if the session is open, the member stops, or the caller's
-   * token was removed.
-   */
+  /** True if the caller has disconnected. A stop of the member or a removed token does not count. */
   get isLeft(): boolean {
     return this.ended.aborted && !isLatchkeyError(this.ended.reason, 'ERR_CLOSED')
   }
 
-  /**
-   * Throws ERR_BUSY if the session would have too many holds. Events that the caller has not read count like
-   * holds, because both use memory.
-   */
+  /** Events that the caller has not read count like holds, because both use memory. */
   reserve(count: number): void {
     if (this.holds.size + this.pending + this.#lost.length + count > CAPS.callerSessionHolds)
       throw new LatchkeyError(
@@ -233,10 +221,7 @@ class Session {
   }
 }
 
-/**
- * Releases the holds in the background. After a failed attempt, the function tries again until the lease of
- * the holds is over.
- */
+/** Releases the holds. After a failure, this function tries again until the lease of the holds is over. */
 async function release(port: LockPort, tickets: readonly TicketArg[], lease: number): Promise<void> {
   const until = port.clock.now() + lease
   for (let left = lease; left > 0 && !port.closed.aborted; left = until - port.clock.now()) {

@@ -1,13 +1,12 @@
 // Driver: counts, for each hold, the HTTP calls that are in progress at this member. Calls for the same lock
-// and id share one place in the queue of the lock. A call that stops waiting must not give up this place
-// while another call still waits for the same lock and id.
+// and id share one place in the lock's queue. A call that stops waiting leaves the queue only if no other
+// call shares its place.
 
 export class CallsUnderWay {
   readonly #counts = new Map<string, number>()
 
   /**
-   * Runs the call. `name` stands for a lock and an id. `isShared` returns true while another call with the
-   * same name is in progress.
+   * `name` stands for a lock and an id. `isShared` tells whether another call with this name is in progress.
    */
   async with<T>(name: string, run: (isShared: () => boolean) => Promise<T>): Promise<T> {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1)

@@ -38,10 +38,11 @@ import { endSession, identity, listSessions } from './identity-and-session-route
 import { batch, txn } from './batch-and-transaction-routes.js'
 import { watchKeys } from './key-watch-route.js'
 
-/** `key` is the part of the path that stands in braces in the table of routes, for example {key}. */
+/**
+ * `key` is the decoded part of the path for which the table of routes has a name in braces, such as {key}.
+ */
 export type Handler = (call: Call, key: Uint8Array) => Promise<Reply>
 
-/** Returns the handlers of all routes except those of `OwnRoute`, which request-handler.ts answers itself. */
 export function handlers(locks: LockRoutes): Readonly<Record<Exclude<RouteId, OwnRoute>, Handler>> {
   return {
     status,
@@ -102,5 +103,5 @@ export function handlers(locks: LockRoutes): Readonly<Record<Exclude<RouteId, Ow
   }
 }
 
-/** The routes that need no store: the health probes, the metrics and the web console. */
+/** The routes without a store. request-handler.ts answers them itself. */
 type OwnRoute = 'livez' | 'readyz' | 'metrics' | 'page' | 'pageFile'

@@ -34,7 +34,6 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
 /** In seconds, for the header Retry-After. */
 const RETRY_AFTER = '1'
 
-/** Makes the answer to a call that has failed. */
 export function problem(
   status: number,
   code: string,
@@ -45,7 +44,7 @@ export function problem(
   return { status, headers, body: { code, message, retryable, outcome, ...fields } }
 }
 
-/** Returns the fields that the error has, with the names that docs/errors.md lists. */
+/** The names are those of docs/errors.md. */
 function fieldsOf(error: LatchkeyError): object {
   const { key, holder, owner, token, waitedMillis, leader, missing, revision, clusters } = error
   const { present, circle } = error
@@ -58,9 +57,7 @@ function fieldsOf(error: LatchkeyError): object {
   }
 }
 
-/**
- * Returns the field for a key in JSON. UTF-8 is sent as text. Other bytes are sent in base64, as `keyBase64`.
- */
+/** A key that is not UTF-8 becomes base64 in the field `keyBase64`. */
 export function keyJson(key: string | Uint8Array, field = 'key'): object {
   const shown = typeof key === 'string' ? key : shownKey(key)
   return typeof shown === 'string'

@@ -3,7 +3,7 @@
 //
 // The store keeps the answer in a key below a reserved prefix, for KEPT_MS of cluster time. If the caller may
 // use only keys with some prefixes, the key of the answer begins with the first of these prefixes, and the
-// reserved prefix follows. So the usual check of rights also covers the key of the answer.
+// reserved prefix follows. So the check of the caller's rights also covers the key of the answer.
 
 import { txnOnce } from '@latchkey/client'
 import { DEFAULT_TIMEOUT, type EntryOfKey, show, type Txn, type WriteOptions } from '@latchkey/protocol'
@@ -11,21 +11,18 @@ import type { Call } from './http-route-dependencies.js'
 import { oneHeader } from './request-headers-and-query.js'
 
 const KEPT_BELOW = 'latchkey/idempotency/'
-/** In ms. The store keeps an answer for a day. */
+/** In ms. A day. */
 const KEPT_MS = 24 * 60 * 60 * 1000
 const SHAPE = /^[\x21-\x7e]{1,255}$/
 
-/** The result of a transaction, with one element of `results` for each step. */
+/** `results` has one element for each step of the transaction. */
 export interface TxnDone {
   readonly succeeded: boolean
   readonly results: readonly (true | number | EntryOfKey | undefined)[]
   readonly revision: number
 }
 
-/**
- * Returns the text of the header Idempotency-Key, or undefined if the request has no such header. Throws a
- * TypeError if the text is not allowed.
- */
+/** Throws a TypeError if the text of the header is not allowed. */
 export function idempotencyKey(call: Call): string | undefined {
   const key = oneHeader(call, 'idempotency-key')
   if (key === undefined || SHAPE.test(key)) return key
@@ -35,7 +32,6 @@ export function idempotencyKey(call: Call): string | undefined {
 }
 
 /**
- * Refuses the header Idempotency-Key.
  * Law: a route that applies a repeated request twice refuses the header, and never ignores it. Without this
  * law: a caller relies on the header, repeats a request, and counts a latch down twice. The latch then opens
  * before the work is done.
@@ -52,7 +48,6 @@ export function writeOnce(call: Call, idempotent: string, txn: Txn, options: Wri
   return txnOnce(call.by.engine, txn, { ...rest, timeout: timeout as number }, { key, life: KEPT_MS })
 }
 
-/** Runs a transaction. With an Idempotency-Key, the cluster applies the transaction only once. */
 export function writeTxn(call: Call, txn: Txn, options: WriteOptions): Promise<TxnDone> {
   const idempotent = idempotencyKey(call)
   return idempotent === undefined

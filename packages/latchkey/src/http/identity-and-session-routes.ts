@@ -11,10 +11,6 @@ export async function identity({ who }: Call): Promise<Reply> {
   return { status: 200, body: { name, rights, keys: prefixesJson(keys), locks: prefixesJson(locks) } }
 }
 
-/**
- * Returns the prefixes for JSON. Undefined means that all names are allowed, and JSON then leaves out the
- * field.
- */
 const prefixesJson = (prefixes: readonly Uint8Array[] | undefined) =>
   prefixes?.map((prefix) => keyJson(prefix, 'prefix'))
 

@@ -4,8 +4,7 @@ import { knownNames, refuseUnknown } from '@latchkey/protocol'
 import type { Call } from './http-route-dependencies.js'
 
 /**
- * In bytes. A body must not be longer. A context of 4 KiB in which each character is escaped fits into this
- * limit, together with all other fields.
+ * In bytes. A context of 4 KiB, with each character escaped, fits into a body together with all other fields.
  */
 const MOST_BYTES = 64 * 1024
 

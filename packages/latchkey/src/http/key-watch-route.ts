@@ -23,8 +23,8 @@ export async function watchKeys(call: Call): Promise<Reply> {
     throw new TypeError('from cannot be given together with initial, which begins with what is there.')
   const options = { as: 'bytes', signal: call.signal } as const
   if (isInitial && seen === undefined) return initialWatch(call, target, shown)
-  // This read returns the newest revision of the store. If the caller names no revision, the watch begins
-  // after the newest revision. If the caller may not read these keys, the read fails here.
+  // This read returns the newest revision of the store. A watch without a given revision begins after it. If
+  // the caller may not read these keys, the read fails.
   const { revision } = await call.by.scan(
     { ...rangeOf(target), limit: 0 },
     { ...callOptions(call), as: 'bytes' },
@@ -35,7 +35,7 @@ export async function watchKeys(call: Call): Promise<Reply> {
 }
 
 /**
- * Sends the present state of the keys first. The function waits for the first event, so that a refused caller
+ * The present state of the keys comes first. The function waits for the first event, so that a refused caller
  * gets its error as an HTTP status.
  */
 async function initialWatch(call: Call, target: WatchTarget, shown: Shown): Promise<Reply> {
@@ -46,8 +46,8 @@ async function initialWatch(call: Call, target: WatchTarget, shown: Shown): Prom
 }
 
 /**
- * Returns the error for a revision that this store has not reached. The error has the code of a compacted
- * revision, so that the caller begins its watch again.
+ * The error for a revision that this store has not reached. The error has the code of a compacted revision,
+ * so that the caller begins its watch again.
  */
 const aheadOf = (seen: number, revision: number) =>
   new LatchkeyError(
@@ -60,10 +60,7 @@ async function* refused(error: LatchkeyError): AsyncGenerator<SentEvent, undefin
   throw error
 }
 
-/**
- * Reads the header Last-Event-ID, which a browser sends when it reconnects. The caller has all events up to
- * this revision.
- */
+/** A browser sends Last-Event-ID when it reconnects. The caller has all events up to this revision. */
 function lastSeen(call: Call): number | undefined {
   const text = oneHeader(call, 'last-event-id')
   if (text === undefined || text === '') return undefined
@@ -89,8 +86,7 @@ async function* sent(watch: AsyncIterator<Event>, shown: Shown): AsyncGenerator<
 }
 
 /**
- * Makes the event to send. All events of one revision arrive together, so if no `next` event has arrived,
- * this event is the last of its revision.
+ * All events of one revision arrive together. So an event without a `next` event is the last of its revision.
  */
 function sentEvent(event: Event, next: Event | undefined, shown: Shown): SentEvent {
   if (event.type === 'reset') return { data: event }

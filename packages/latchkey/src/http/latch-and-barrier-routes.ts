@@ -15,7 +15,6 @@ export async function listLatches(call: Call): Promise<Reply> {
   return { status: 200, body: { latches: rows.map(named), next } }
 }
 
-/** Lists the barriers at which a caller waits. */
 export async function listBarriers(call: Call): Promise<Reply> {
   const all = await call.by.barriers.query(bytesOption(call, 'prefix') ?? '', listed(call))
   const { rows, next } = pageOf(call, all)
@@ -51,7 +50,6 @@ export async function countDown(call: Call, name: Uint8Array): Promise<Reply> {
   return { status: 200, body: { left } }
 }
 
-/** Waits until the latch is open, the timeout is over, or the caller disconnects. */
 export async function waitForLatch(call: Call, name: Uint8Array): Promise<Reply> {
   const { timeout = DEFAULT_TIMEOUT, signal } = callOptions(call)
   await call.by.latches.wait(name, { timeout, signal })
@@ -63,10 +61,7 @@ export async function removeLatch(call: Call, name: Uint8Array): Promise<Reply> 
   return problem(404, 'NOT_FOUND', 'There is no latch of that name.')
 }
 
-/**
- * Waits at the barrier. If the caller disconnects, it no longer counts as waiting. If this member ends, all
- * its callers leave the barrier.
- */
+/** A caller that disconnects leaves the barrier. If this member ends, all its callers leave the barrier. */
 export async function enterBarrier(call: Call, name: Uint8Array): Promise<Reply> {
   const { parties } = await objectOf(call)
   const { timeout = DEFAULT_TIMEOUT, signal } = callOptions(call)

@@ -6,7 +6,7 @@ import { binary } from '@latchkey/base'
 
 /** How many leases the member remembers. */
 const MOST = 100_000
-/** In ms. The lease for a renewal of a hold that is not remembered. */
+/** In ms. The lease of a renewal whose hold is not remembered. */
 const DEFAULT = 10_000
 
 export class Leases {
@@ -30,8 +30,5 @@ export class Leases {
   }
 }
 
-/**
- * Returns one text for a lock and an id. The length of the key is part of the text, so that 'a' with 'bc'
- * differs from 'ab' with 'c'.
- */
+/** The length of the key keeps 'a' with 'bc' apart from 'ab' with 'c'. */
 export const holdName = (key: Uint8Array, id: string) => `${key.length}:${binary(key)}${id}`

@@ -20,24 +20,21 @@ type Fields = Record<string, unknown>
 export interface AcquireBody {
   readonly id: string
   readonly lease: number
-  /** In ms. How long the caller waits for the lock. `null` means one attempt without a wait. */
+  /** In ms. `null` means one attempt without a wait. */
   readonly wait: number | null
   readonly context: ContextArg
-  /** The mode of a shared hold. Undefined means an exclusive hold. */
+  /** Undefined means an exclusive hold. */
   readonly share: ShareArg | undefined
-  /**
-   * The caller's flow, a name by which the cluster finds deadlocks between callers. Undefined if the caller
-   * sent no flow.
-   */
+  /** A name of the caller, by which the cluster finds deadlocks between callers. */
   readonly flow: FlowArg | undefined
-  /** The session whose end also ends the hold. Undefined if the caller sent no session. */
+  /** The session whose end also ends the hold. */
   readonly session: string | undefined
 }
 
 export interface HoldBody {
   readonly id: string
   readonly token: number
-  /** In ms, the new lease. Undefined means the lease of the acquisition. */
+  /** In ms. Undefined means the lease of the acquisition. */
   readonly lease: number | undefined
 }
 
@@ -63,8 +60,8 @@ export async function campaignBody(call: Call): Promise<AcquireBody> {
 }
 
 /**
- * Reads the body of an acquisition. If the field `id` is missing, the header Idempotency-Key replaces it.
- * Repeated requests with the same id count as one acquisition.
+ * Without the field `id`, the header Idempotency-Key is the id. Requests with the same id are one
+ * acquisition.
  */
 export function askOf(call: Call, { id = oneHeader(call, 'idempotency-key'), ...given }: Fields) {
   const { lease = DEFAULT_LEASE, wait } = given
@@ -93,7 +90,7 @@ export async function proclaimBody(call: Call): Promise<HoldBody & { readonly co
   return { id: idOf(id), token: tokenOf(fencingToken), lease: undefined, context: saidOf(value) }
 }
 
-/** Reads the fencing token of the hold that an administrator ends. Undefined means every present hold. */
+/** Returns the fencing token of the hold to end. Undefined means every present hold. */
 export async function forceBody(call: Call): Promise<number | undefined> {
   const { fencingToken } = await objectOf(call)
   return fencingToken === undefined ? undefined : tokenOf(fencingToken)
@@ -104,7 +101,7 @@ export function tokenOf(token: unknown): number {
   throw new TypeError(`fencingToken must be the number that acquire answered; got ${show(token)}`)
 }
 
-/** Reads the value that an election's leader publishes. */
+/** The value that the leader of an election publishes. */
 function saidOf(value: unknown): Uint8Array {
   const bytes = valueOf(value, 'value')
   if (bytes.length > CAPS.contextBytes)

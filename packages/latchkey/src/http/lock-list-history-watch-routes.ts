@@ -82,10 +82,7 @@ interface LockPage {
   readonly next: string | null
 }
 
-/**
- * Reads one page of the list. A page is never cut within the holders of one lock, so it may have more rows
- * than its limit.
- */
+/** All holders of a lock are on one page, so a page may have more rows than its limit. */
 async function pageOf(call: Call, kind: Kind): Promise<LockPage> {
   const queue = flagOption(call, 'queue', true)
   const limit = limitOption(call)
@@ -104,10 +101,7 @@ async function pageOf(call: Call, kind: Kind): Promise<LockPage> {
 const isSame = (a: LockInfoResult | undefined, b: LockInfoResult | undefined): boolean =>
   a !== undefined && b !== undefined && compareBytes(a[0], b[0]) === 0
 
-/**
- * Returns the prefix of the stored keys for a prefix of names. `null` means the keys of all locks, but not of
- * semaphores and elections.
- */
+/** Returns a prefix of stored keys. `null` means all locks, but no semaphores and no elections. */
 const prefixOf = (kind: Kind, prefix: Key = EMPTY): Key | null =>
   prefix.length === 0 && kind === KIND.lock ? null : lockKeyOf(kind, prefix)
 
@@ -116,15 +110,15 @@ export async function lockHistory(call: Call, name: Key): Promise<Reply> {
   const limit = limitOption(call)
   const all = toLockHistory(await call.by.lockPort.read(read, limits(call)))
   const rows = all.slice(Math.max(0, all.length - limit))
-  // If rows were left out, the history is complete only from the oldest row in this answer on.
+  // If rows were left out, the history is complete from the oldest row of this answer on.
   const sinceMillis = rows.length < all.length ? (rows[0]?.agoMillis ?? 0) : all.sinceMillis
   const history = rows.map(({ context, ...row }) => ({ ...row, ...contextJson(context ?? null) }))
   return { status: 200, body: { sinceMillis, history } }
 }
 
 /**
- * The end of the range of lock keys. Stored keys of locks are less than this key, and keys of semaphores and
- * elections are greater. A lock name that begins with 0xff is stored in another form.
+ * Stored keys of locks are less than this key, and keys of semaphores and elections are greater. A lock name
+ * that begins with 0xff is stored in another form.
  */
 const END_OF_LOCKS = Uint8Array.of(0xff, KIND.semaphore)
 
@@ -176,8 +170,8 @@ export async function observe(call: Call, name: Key): Promise<Reply> {
     const value = eventType === 'vacant' ? null : saidJson(context, form)
     return { data: { type: eventType, ...(eventType !== 'vacant' && { id }), value, fencingToken, revision } }
   })
-  // The first event has the present state, so it comes at once. If the caller lacks a right, the next() call
-  // throws the error here, and the answer gets the error's status.
+  // The first event has the present state, so next() need not wait for a change. If the caller lacks a right,
+  // the next() call throws the error here, and the answer gets the error's status.
   const { done, value } = await events.next()
   return eventStream(call, events, done === true ? undefined : value)
 }

@@ -5,7 +5,6 @@ import { LatchkeyError, nameOfLockKey, type OwnerResult, shownKey } from '@latch
 import type { Reply } from './http-route-dependencies.js'
 import { codeOf, ownerJson } from './owner-json.js'
 
-/** Returns the answer with the Owner of the lock and the fields that every refusal has. */
 export function ownerReply(
   status: number,
   owner: OwnerResult,
@@ -25,10 +24,7 @@ export function ownerReply(
   return { status, body }
 }
 
-/**
- * Throws ERR_NO_LEADER if the cluster has no leader when the wait ends. Without a leader, nobody knows who
- * holds the lock now, and an answer "held by another" would be wrong.
- */
+/** Without a leader, nobody knows who holds the lock now, and an answer "held by another" would be wrong. */
 export function throwIfLeaderless(port: LockPort, key: Uint8Array, waitedMillis: number): void {
   const leaderless = port.noLeader()
   if (leaderless === undefined) return
@@ -42,8 +38,8 @@ export function throwIfLeaderless(port: LockPort, key: Uint8Array, waitedMillis:
 }
 
 /**
- * Returns the error for a hold that is not in force. The error is ERR_NOT_OWNER if another caller holds the
- * lock, or if the same id holds it with a later token. Otherwise the error is ERR_LOCK_LOST.
+ * ERR_NOT_OWNER if another caller holds the lock, or if the same id holds it with a later token. Otherwise
+ * the error is ERR_LOCK_LOST.
  */
 export function lostHold(
   owner: OwnerResult,

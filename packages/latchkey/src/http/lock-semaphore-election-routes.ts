@@ -116,10 +116,7 @@ export async function showLock(call: Call, name: Key): Promise<Reply> {
   return { status: 200, body: { ...ownerJson(owner), success: false, code: codeOf(owner) } }
 }
 
-/**
- * Ends the hold with the given fencing token, without the holder's consent. Without a token, the route ends
- * all present holds.
- */
+/** Without a fencing token, the route ends all present holds. */
 export async function forceRelease(call: Call, name: Key): Promise<Reply> {
   const key = lockKeyOf(KIND.lock, name)
   const token = await forceBody(call)
@@ -141,7 +138,7 @@ export async function proclaim(call: Call, name: Key): Promise<Reply> {
 }
 
 /**
- * Gives the hold a new fencing token. From then on, the cluster refuses writes whose guard has the old token.
+ * Gives the hold a new fencing token. From now on, the cluster refuses writes whose guard has the old token.
  */
 export const rotate: Locks = (call, name) => changedHold(call, name, OP.rotate)
 
@@ -177,9 +174,6 @@ export async function showLeader(call: Call, name: Key): Promise<Reply> {
   return { status: 200, body: { id, fencingToken, value: saidJson(said, form), remainingMillis } }
 }
 
-/**
- * Returns the value of an election's leader for JSON. `null` means that the leader has published no value.
- */
 export const saidJson = (said: string | Uint8Array | null | undefined, form: ValueForm | undefined) =>
   said === null || said === undefined
     ? null

@@ -13,9 +13,7 @@ import { bytesField } from './values-json.js'
 type Key = Uint8Array
 type Fields = Record<string, unknown>
 
-/**
- * In bytes. A body must not be longer. 64 keys of 4 KiB, with each character escaped, fit into this limit.
- */
+/** In bytes. 64 keys of 4 KiB, with each character escaped, fit into a body. */
 const MOST_BYTES = 2 * CAPS.keysOfSet * CAPS.keyBytes * 6
 
 const OF_ASK = knownNames('key', 'keyBase64', 'mode')
@@ -48,7 +46,7 @@ export async function releaseSetBody(call: Call) {
   return { id: idOf(given.id), keys: partsOf(given.keys, 'keys', OF_RELEASE).map(({ key }) => key) }
 }
 
-/** Reads the keys of the set. Each key is a text or an object, and no key may occur twice. */
+/** Each key is a text or an object, and no key may occur twice. */
 function partsOf(
   given: unknown,
   name: string,

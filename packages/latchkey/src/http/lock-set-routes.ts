@@ -62,10 +62,9 @@ export class LockSetRoutes {
   }
 
   /**
-   * Answers that the set is granted, and for how long the caller may rely on it. The caller measures this
-   * time from the moment at which it sent its HTTP request. But the member computes the time from the command
-   * that was answered, which was sent later. So the member adds the time between request and command, as the
-   * slowest allowed clock would measure it.
+   * The answer says for how long the caller may rely on the set. The caller counts this time from its HTTP
+   * request, but the member counts from its command, which it sent later. So the member adds the time between
+   * request and command, as the slowest allowed clock would measure it.
    */
   #granted(
     call: Call,
@@ -140,10 +139,7 @@ const brokenSet = (first: Key): LatchkeyError =>
     { key: shownKey(nameOfLockKey(first)) },
   )
 
-/**
- * Answers that the wait is over without a grant. The answer names the first lock of the set that another
- * caller holds.
- */
+/** The answer names the first lock of the set that another caller holds. */
 async function waitIsOver(call: Call, { list }: LockSetRequest, waitedMillis: number): Promise<Reply> {
   const { lockPort } = call.by
   const [[first]] = list as [LockSetRequest['list'][number]]

@@ -39,8 +39,8 @@ export const version = async (): Promise<Reply> => ({ status: 200, body: { versi
 export const openApi = async (): Promise<Reply> => ({ status: 200, body: openApiDocument(versionOf()) })
 
 /**
- * Sends a backup. The function waits for the first piece, so a caller without the admin right gets an error
- * status and not a broken file.
+ * The function waits for the first piece, so a caller without the admin right gets an error status and not a
+ * broken file.
  */
 export async function backup(call: Call): Promise<Reply> {
   const pieces = backupPieces(call.by.engine, call.signal)

@@ -29,8 +29,8 @@ export async function getKey(call: Call, key: Uint8Array): Promise<Reply> {
 }
 
 /**
- * Returns whether the header If-None-Match of a read names the revision. The header is `*`, or a list of
- * ETags. A proxy may have put `W/` before an ETag.
+ * Whether the header If-None-Match of a read is `*` or a list with the ETag of this revision. A proxy may
+ * have put `W/` before an ETag.
  */
 const isNamed = (known: string, revision: number): boolean =>
   known.trim() === '*' || known.split(',').some((part) => part.trim().replace(/^W\//, '') === `"${revision}"`)
@@ -56,10 +56,7 @@ export async function deleteKey(call: Call, key: Uint8Array): Promise<Reply> {
   return results[0] === 0 ? absent() : { status: 204 }
 }
 
-/**
- * Adds a number to the value of the key. The body is `{ "by": 5 }`, for example. Without a body, the route
- * adds 1.
- */
+/** The body is `{ "by": 5 }`, for example. Without a body, the route adds 1. */
 export async function increment(call: Call, key: Uint8Array): Promise<Reply> {
   const options = writeOptions(call)
   if (conditionOf(call) !== undefined)
@@ -75,7 +72,7 @@ async function incremented(call: Call, key: Uint8Array, by: number, options: Wri
   return { value: results[0] as number, revision }
 }
 
-/** Changes the time to live of an existing key. The value and the revision of the key do not change. */
+/** Changes the time to live. The value and the revision stay. */
 export async function touchKey(call: Call, key: Uint8Array): Promise<Reply> {
   const options = writeOptions(call)
   const { ttl } = await objectOf(call)
@@ -94,10 +91,6 @@ interface Wanted {
 
 const NEVER = { succeeded: false, revision: 0, results: [] } as const
 
-/**
- * Makes the write if the condition holds. `wanted` is the condition, or undefined for a write without a
- * condition.
- */
 async function change(
   call: Call,
   key: Uint8Array,
@@ -116,8 +109,8 @@ async function change(
 }
 
 /**
- * Reads the condition of a write. If-Match: "7" means that the key must have revision 7. If-Match: * means
- * that the key must exist, and If-None-Match: * means that the key must not exist.
+ * If-Match: "7" means that the key must have revision 7. If-Match: * means that the key must exist, and
+ * If-None-Match: * means that the key must not exist.
  */
 function conditionOf(call: Call): Wanted | undefined {
   const match = oneHeader(call, 'if-match')

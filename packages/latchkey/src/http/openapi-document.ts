@@ -21,7 +21,6 @@ const PROBLEM: Schema = {
   required: ['title', 'status', 'detail', 'code', 'message', 'retryable', 'outcome'],
 }
 
-/** Every route that needs a token can answer with these statuses. */
 const OF_ALL = [400, 401, 403, 408, 413, 429, 503, 504]
 const MEANINGS: Readonly<Record<number, string>> = {
   304: 'The value is the one that If-None-Match names.',

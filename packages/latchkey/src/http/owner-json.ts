@@ -13,10 +13,7 @@ export function ownerJson(owner: OwnerResult): object {
   return { id, deadlineMillis, remainingMillis, fencingToken, acquires, ...contextJson(context), nowMillis }
 }
 
-/**
- * Returns the fields for a context. A text is sent as `context`. Bytes are sent in base64 as `contextBase64`,
- * because JSON has no bytes.
- */
+/** Bytes are sent in base64 as `contextBase64`, because JSON has no bytes. */
 export function contextJson(context: ContextArg): object {
   if (context === null) return {}
   return typeof context === 'string'
@@ -25,13 +22,12 @@ export function contextJson(context: ContextArg): object {
 }
 
 /**
- * Returns for how many ms, counted from the moment of its request, the caller may rely on its hold. Law: from
- * an answer that proves leadership, the caller can compute the latest possible cluster time (CT5,
- * docs/locks.md). The caller sends its request at its local time s. `entryTime` is the cluster time of an
- * entry that was made later. At a local time t, the cluster time is at most entryTime + (t - s) * rate. So
- * the lease has not ended while t - s is less than the result. If the request caused several entries,
- * `entryTime` must be the time of the first entry. The caller counts from its request, so t - s already
- * contains the duration of a wait. A later `entryTime` would subtract this duration a second time.
+ * Returns for how many ms, counted from the sending of its request, the caller may rely on its hold.
+ * Law (CT5, docs/locks.md): the caller sends its request at its local time s. `entryTime` is the cluster time
+ * of an entry that was made later. At a local time t, the cluster time is at most entryTime + (t - s) * rate.
+ * So the lease has not ended while t - s is less than the result. If the request caused several entries,
+ * `entryTime` belongs to the first entry. The difference t - s already contains the duration of a wait, and a
+ * later `entryTime` would subtract this duration a second time.
  */
 export function promisedMillis(deadline: number, entryTime: number, rate: number): number {
   return Math.max(0, Math.floor((deadline - entryTime) / rate))

@@ -7,15 +7,14 @@ import { TooSlow } from './http-status-of-errors.js'
 import type { RequestBodyBytes } from './http-route-dependencies.js'
 
 /**
- * In bytes. The member reads a body that is too long up to this length before it refuses the body. Many
- * callers read the refusal only after they have sent the whole body.
+ * In bytes. The member reads a body up to this length before it refuses the body. Many callers read a refusal
+ * only after they have sent everything.
  */
 const MOST_DISCARDED = 16 * 1024 * 1024
 
 /**
- * Resolves to the body. Rejects with ERR_TOO_LARGE if the body has more than `most` bytes. Rejects with
- * ERR_BUSY if unfinished-messages-limit.ts ends this connection. After a rejection, the rest of the body is
- * discarded.
+ * Rejects with ERR_TOO_LARGE if the body has more than `most` bytes. Rejects with ERR_BUSY if
+ * unfinished-messages-limit.ts ends this connection. After a rejection, the rest of the body is discarded.
  */
 export function readBody(
   request: IncomingMessage,

@@ -45,9 +45,7 @@ export async function listKeys(call: Call): Promise<Reply> {
   }
 }
 
-/**
- * Reads the range from the query. If `after` and `gte` are both given, the range begins at the greater key.
- */
+/** If `after` and `gte` are both given, the range begins at the greater key. */
 function rangeOf(call: Call): Range {
   const [prefix, gte, lt] = ['prefix', 'gte', 'lt'].map((name) => bytesOption(call, name))
   const after = afterOption(call)
@@ -55,7 +53,7 @@ function rangeOf(call: Call): Range {
   return { prefix, lt, ...(isAfter ? { gt: after } : { gte }) }
 }
 
-/** In bytes. A body of keys must not be longer. CAPS.readKeys keys of usual length fit into this limit. */
+/** In bytes. CAPS.readKeys keys of usual length fit into a body. */
 const MOST_BYTES = 1024 * 1024
 
 export async function getMany(call: Call): Promise<Reply> {
@@ -84,7 +82,7 @@ function keyOfList(given: unknown, name: string): string | Uint8Array {
   throw new TypeError(`${name} must be a text or { "keyBase64": … }; got ${show(given)}`)
 }
 
-/** Yields the JSON of one value at a time. To convert 15 MiB in one step would block the event loop. */
+/** Yields the JSON of one value at a time. A conversion of 15 MiB in one step would block the event loop. */
 async function* entriesOf(
   keys: readonly (string | Uint8Array)[],
   values: readonly (Uint8Array | undefined)[],
@@ -103,5 +101,5 @@ async function* entriesOf(
   return undefined
 }
 
-/** In bytes. The JSON of a long answer is sent in pieces of about this size. */
+/** In bytes. The size of one piece of a long answer. */
 const PIECE = 64 * 1024

@@ -6,10 +6,8 @@ import { LatchkeyError, show } from '@latchkey/protocol'
 import type { Identity, Right } from '../member/identity-and-rights.js'
 import type { HttpPorts } from './http-route-dependencies.js'
 
-/** The right that a route needs. 'any' means that every known caller may use the route. */
 export type NeededRight = Right | 'any'
 
-/** Returns the caller's identity, or the error if the caller has no identity or lacks the right. */
 export function callerOf(
   ports: HttpPorts,
   { headers, socket }: IncomingMessage,
@@ -22,12 +20,10 @@ export function callerOf(
 }
 
 /**
- * Returns whether the request comes from the web console that this port itself serves. The Origin header of
- * such a request names the same host as the Host header. Law: this check alone proves nothing. The host name
- * of a foreign page may resolve to this port, and Origin and Host then also agree. So refuseOrigin must check
- * the host name. The browser also reports in Sec-Fetch-Site whether a request comes from another site. For
- * example, if the console uses https, an http page with the same host name can come from any server. The
- * browser reports such a page as another site.
+ * Whether the request comes from a page of this port, such as the web console. Its headers Origin and Host
+ * then name the same host. Law: this check alone proves nothing, because a stranger can make a host name
+ * resolve to this port. So refuseOrigin also checks the host name. An http page with the host name of an
+ * https console may come from any server. In Sec-Fetch-Site, the browser reports such a page as another site.
  */
 export function isOwnPage(headers: IncomingHttpHeaders): boolean {
   const { origin, host } = headers
@@ -38,10 +34,9 @@ export function isOwnPage(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * Returns the reason to refuse the request because of its Origin or Host header, or `null` if the request is
- * allowed. Any web page can make its visitor's browser call a port on loopback. But the browser sends the
- * page's origin with every request that could change data. If the page made its own host name resolve to
- * loopback, the browser sends that name in Host.
+ * Returns `null` if the request is allowed. Any web page can make its visitor's browser call a port on
+ * loopback. But the browser sends the page's origin with every request that could change data. If the page
+ * made its own host name resolve to loopback, the browser sends that name in Host.
  */
 export function refuseOrigin(
   ports: Pick<HttpPorts, 'origins' | 'hosts'>,
@@ -62,8 +57,8 @@ export function refuseOrigin(
 }
 
 /**
- * Returns the CORS headers for a page of an allowed origin, or undefined for other requests. Without these
- * headers, a browser blocks the page's call or hides the answer. `allow` lists the methods of the path.
+ * CORS headers for a page of an allowed origin. Without these headers, a browser blocks the page's call or
+ * hides the answer. `allow` lists the methods of the path.
  */
 export function pageHeaders(
   ports: Pick<HttpPorts, 'origins'>,

@@ -18,7 +18,6 @@ import { refuseUnknownQuery } from './request-headers-and-query.js'
 import { routeAt, type RouteId } from './route-table.js'
 import { nearestPath, nearestVerb, type Place, placeOf } from './route-of-path.js'
 
-/** `name` is the name of the route in the metrics. */
 interface Answered {
   readonly name: string
   readonly reply: Reply
@@ -29,7 +28,7 @@ export class HttpRequestHandler {
   readonly #handlers: Readonly<Record<RouteId, Handler>>
   readonly #calls = new Set<CallEnd>()
   #stopping = false
-  /** The error with which waiting calls end when the server stops. */
+  /** The server has stopped, and calls end with this error. */
   #stopped: LatchkeyError | undefined
   #idle: () => void = () => {}
 
@@ -45,12 +44,11 @@ export class HttpRequestHandler {
     }
   }
 
-  /** The number of calls that have not been answered yet. */
   get busy(): number {
     return this.#calls.size
   }
 
-  /** Resolves when the answer is written. The code that calls `handle` must catch its errors. */
+  /** May reject. The caller must handle the error. */
   readonly handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const started = this.#ports.clock.now()
     const end = new CallEnd()
@@ -78,15 +76,14 @@ export class HttpRequestHandler {
       wrote: (to: ServerResponse) => this.#ports.wrote(to),
     }
     await writeStream(stream, response, ports).catch((error: unknown) => {
-      // A LatchkeyError is a known failure of the store, and the caller has already received this error. Any
-      // other error is a bug.
+      // A LatchkeyError has already been sent to the caller. Any other error is a bug.
       if (!isLatchkeyError(error) && !end.signal.aborted) this.#ports.failed(error)
     })
   }
 
   /**
-   * Waits until no call is in progress. New calls are still answered meanwhile. Answers without an end, such
-   * as watches, are ended at once. Calls that are still open after `patience` ms end with ERR_CLOSED.
+   * Waits until no call is in progress. New calls are still answered. Endless answers, such as watches, end
+   * immediately. Other open calls end with ERR_CLOSED after `patience` ms.
    */
   async drain(patience: number): Promise<void> {
     this.#stopping = true
@@ -103,10 +100,7 @@ export class HttpRequestHandler {
     for (const call of this.#calls) call.end(this.#stopped)
   }
 
-  /**
-   * Answers the request. If the caller sent a traceparent, the span of the request belongs to the caller's
-   * trace.
-   */
+  /** If the caller sent a traceparent, the span of the request belongs to the caller's trace. */
   async #traced(request: IncomingMessage, end: CallEnd): Promise<Answered> {
     const { method = 'GET', headers, url = '/' } = request
     const trace = this.#ports.tracer?.httpCall(method, headers.traceparent)
@@ -133,7 +127,7 @@ export class HttpRequestHandler {
       refuseUnknownQuery(route, query)
       const ports = this.#ports
       const call: Call = {
-        // A health probe has no identity and needs no store, so the store is made when a route first uses it.
+        // A health probe has no identity, so it must not make a store.
         get by() {
           return ports.actAs(caller as Identity)
         },
@@ -152,15 +146,15 @@ export class HttpRequestHandler {
       return { name, reply: await this.#handlers[id](call, place.key) }
     } catch (error) {
       const reply = errorReply(this.#reasonOf(error))
-      // If the caller has disconnected, the error is no bug of this member.
+      // After the caller has disconnected, an error is no bug.
       if (!isLatchkeyError(error) && reply.status === 500 && !end.signal.aborted) this.#ports.failed(error)
       return { name, reply }
     }
   }
 
   /**
-   * Returns the error to report. If a read timed out because the cluster has no leader, the function returns
-   * ERR_NO_LEADER. The caller then knows that a retry helps and a longer timeout does not.
+   * If a read timed out because the cluster has no leader, the error becomes ERR_NO_LEADER. The caller then
+   * knows that a retry helps and a longer timeout does not.
    */
   #reasonOf(error: unknown): unknown {
     if (!isLatchkeyError(error, 'ERR_TIMEOUT') || this.#ports.isReady()) return error
@@ -186,16 +180,9 @@ export class HttpRequestHandler {
   }
 }
 
-/**
- * Ends a call before its answer is complete. Most calls never use the AbortSignal, so it is created at its
- * first use.
- */
+/** Most calls never use the AbortSignal, so it is created at its first use. */
 class CallEnd {
   #reason: Error | undefined
-  /**
-   * True if the answer has no end, as the answer of a watch. A graceful stop does not wait for such an
-   * answer.
-   */
   isEndless = false
   #controller: AbortController | undefined
 
@@ -211,15 +198,14 @@ class CallEnd {
   }
 }
 
-/** Returns the name of the route for the metrics. */
 const figureOf = ({ routes, methods }: Place, method: string): string => {
   const id = routes[method] ?? routes[methods[0] as string]
   return id === undefined ? 'unknown' : routeAt(id).figure
 }
 
 /**
- * Returns the path of the route, for example /v1/kv/{key}, as the name of a span. The request's own path
- * would make a new span name for each key.
+ * The name of a span, for example /v1/kv/{key}. The request's own path would make a new span name for each
+ * key.
  */
 function pathOfRoute(url: string, method: string): string {
   try {
@@ -237,8 +223,7 @@ const nothingThere = (path: string): Reply => {
 const LATER = { retryable: true, headers: { 'retry-after': '1' } }
 
 /**
- * Splits the URL of the request. Clients of proxies send 'http://host/path' in place of '/path', and an HTTP
- * server must accept this form.
+ * Clients of proxies send 'http://host/path' in place of '/path', and an HTTP server must accept this form.
  */
 function split(given: string): { path: string; query: URLSearchParams; rawQuery: string } {
   const url = given.replace(/^https?:\/\/[^/?]*/i, '')
@@ -271,10 +256,7 @@ function refuse(
   return null
 }
 
-/**
- * Returns the caller's identity and counts the caller among the member's clients. If the caller is refused,
- * the function returns the refusal. A health probe does not count as a client.
- */
+/** Also counts the caller as a client. A health probe does not count. */
 function admitted(ports: HttpPorts, request: IncomingMessage, right: NeededRight): Identity | Reply {
   const caller = callerOf(ports, request, right)
   if (!(caller instanceof LatchkeyError))
@@ -290,8 +272,8 @@ const tooManyClients = () =>
   )
 
 /**
- * Returns the method that the caller wants to use. Before a request to another site, a browser sends the
- * method OPTIONS, and a header names the method of the later request.
+ * Before a request to another site, a browser sends OPTIONS. A header then names the method of the later
+ * request.
  */
 function meant({ headers }: IncomingMessage, method: string): string {
   return method === 'OPTIONS' ? (headers['access-control-request-method'] ?? method) : method
@@ -303,7 +285,7 @@ function wrongMethod(place: Place, method: string, path: string): string {
   return `This path does not allow ${method}; it allows ${place.methods.join(', ')}.`
 }
 
-/** Adds the CORS headers. With these headers, a page of an allowed origin can also read a refusal. */
+/** The CORS headers let a page of an allowed origin read a refusal too. */
 function withPage(ports: HttpPorts, request: IncomingMessage, reply: Reply): Reply {
   const more = pageHeaders(ports, request.method ?? 'GET', request.headers, reply.headers?.allow)
   return more === undefined ? reply : { ...reply, headers: { ...reply.headers, ...more } }
@@ -315,8 +297,8 @@ function write(request: IncomingMessage, response: ServerResponse, reply: Reply,
   const { type, bytes } = encoded(status, reply.body)
   const headers: Record<string, string> = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
   if (type) headers['content-type'] = type
-  // If the body of the request was not read, the member closes the connection after the answer. Otherwise the
-  // member would have to read the rest of the body.
+  // If the body of the request was not read, the connection closes. Otherwise the member would have to read
+  // the rest of the body.
   if (closing || !request.complete) headers.connection = 'close'
   if (stream === undefined && status !== 204 && status !== 304)
     headers['content-length'] = String(bytes.length)

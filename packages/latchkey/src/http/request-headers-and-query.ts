@@ -54,10 +54,7 @@ export function callOptions(call: Call): CallOptions {
   return { timeout: timeoutOption(call), signal: call.signal }
 }
 
-/**
- * Returns the timeout and the signal of the call. The engine and the lock port have no default timeout, so
- * this function adds it.
- */
+/** The engine and the lock port have no default timeout, so this function adds one. */
 export const limits = (call: Call) => ({
   timeout: timeoutOption(call) ?? DEFAULT_TIMEOUT,
   signal: call.signal,
@@ -72,7 +69,6 @@ export function readOptions(call: Call): ReadOptions {
   return { ...callOptions(call), consistency }
 }
 
-/** Reads a flag: `true` and `1` mean true, `false` and `0` mean false. Other texts are a TypeError. */
 export function flagOption(call: Call, name: string, standard = false): boolean {
   const text = call.query.get(name)
   if (text === null) return standard
@@ -89,8 +85,8 @@ export function wholeOption(call: Call, name: string): number | undefined {
 }
 
 /**
- * Returns how many rows a page may have. A limit above the maximum is an error. If the limit were reduced in
- * silence, the caller would get fewer rows than it asked for and would think that the list is complete.
+ * A limit above the maximum is an error. If the limit were reduced in silence, the caller would get fewer
+ * rows than it asked for and would think that the list is complete.
  */
 export function limitOption(call: Call): number {
   const limit = wholeOption(call, 'limit') ?? LIST_ROWS
@@ -98,7 +94,6 @@ export function limitOption(call: Call): number {
   throw new TypeError(`limit must be at most ${CAPS.pageRows}; got ${limit}. "next" leads to the next page.`)
 }
 
-/** Returns the bytes of a parameter that is a key, or a prefix of keys. */
 export function bytesOption(call: Call, name: string): Uint8Array | undefined {
   const start = `${name}=`
   const part = call.rawQuery.split('&').find((one) => one.startsWith(start))
@@ -111,8 +106,8 @@ export function bytesOption(call: Call, name: string): Uint8Array | undefined {
 const IN_BASE64 = 'base64:'
 
 /**
- * Reads the parameter `after`, which is the `next` of the page before: a key as text, or 'base64:' and the
- * key in base64.
+ * The parameter `after` is the `next` of the previous page: a key as text, or 'base64:' and the key in
+ * base64.
  */
 export function afterOption(call: Call): Uint8Array | undefined {
   const text = call.query.get('after')
@@ -120,10 +115,7 @@ export function afterOption(call: Call): Uint8Array | undefined {
   return bytesOption(call, 'after')
 }
 
-/**
- * Returns the key as the text of `next`. Whatever bytes the key has, afterOption must read the same key back
- * from this text.
- */
+/** The inverse of afterOption, for keys of any bytes. */
 export function nextOf(key: Uint8Array): string {
   const text = Buffer.from(key).toString('utf8')
   const isText = Buffer.from(text).equals(key) && !text.startsWith(IN_BASE64)
@@ -131,8 +123,8 @@ export function nextOf(key: Uint8Array): string {
 }
 
 /**
- * Reads the header Latchkey-Guard, which has the form `key;token` with a percent-encoded key. The write is
- * applied only while a hold of this lock with this fencing token is in force.
+ * The header Latchkey-Guard has the form `key;token` with a percent-encoded key. The write is applied only
+ * while a hold of this lock with this fencing token is in force.
  */
 function guardOf(call: Call): Guard | undefined {
   const text = oneHeader(call, 'latchkey-guard')

@@ -5,13 +5,12 @@ import { didYouMean } from '@latchkey/base'
 import { CAPS, LatchkeyError } from '@latchkey/protocol'
 import { isStream, ROUTE_IDS, type Route, type RouteId, routeAt } from './route-table.js'
 
-/** A path of the API with all its routes, by method. */
 export interface Place {
   readonly path: string
-  /** The key in the path, where the route has a name in braces. Empty if the route has no key. */
+  /** The decoded part of the path at the name in braces. Empty if the route has no such part. */
   readonly key: Uint8Array
   readonly routes: Readonly<Record<string, RouteId>>
-  /** The methods that the path allows. HEAD is allowed with GET, if the answer is not a stream. */
+  /** HEAD is allowed with GET, unless the answer is a stream. */
   readonly methods: readonly string[]
 }
 
@@ -54,10 +53,7 @@ function templateOf(path: string): Template {
   return made
 }
 
-/**
- * Returns the routes for the path, or undefined if no route has such a path. Throws a TypeError if the key is
- * invalid.
- */
+/** Throws a TypeError if the key is invalid. */
 export function placeOf(path: string, method: string): Place | undefined {
   const plain = PLAIN.get(path)
   if (plain !== undefined) return { ...plain, key: NO_KEY }
@@ -73,8 +69,8 @@ export function placeOf(path: string, method: string): Place | undefined {
 }
 
 /**
- * Semaphores have only routes with a verb. A path without a verb is answered with 405, and the answer names
- * POST.
+ * Every route of a semaphore has a verb. A semaphore's path without a verb is answered with 405, and the
+ * answer names POST.
  */
 const withoutVerb = ([first]: readonly Template[]): Template | undefined =>
   first && { ...first, routes: {}, methods: ['POST'] }
@@ -86,14 +82,12 @@ export const routeOf = (place: Place, method: string): Route | undefined => {
   return id === undefined ? undefined : routeAt(id)
 }
 
-/** Returns a hint for the answer 404: the known path that is most similar. */
 export function nearestPath(path: string): string {
   const known = [...PLAIN.keys(), ...WITH_KEY.map(({ before }) => before.slice(0, -1))]
   const segments = path.split('/', 3).join('/')
   return didYouMean(path, known) || didYouMean(segments, known)
 }
 
-/** Returns a hint for a POST with an unknown verb: the known verb that is most similar. */
 export function nearestVerb({ path }: Place, given: string): string {
   const verbs = WITH_KEY.filter(
     (one) => one.before === path.slice(0, path.indexOf('{')) && 'POST' in one.routes,
@@ -110,7 +104,7 @@ export function keyOf(encoded: string): Uint8Array {
   return limitedKey(percentDecoded(encoded, 'the key'), 'The key')
 }
 
-/** Refuses a name that is longer than a key may be. Some routes make no other check of the length. */
+/** For some routes, this is the only check of the length of a name. */
 export function limitedKey(key: Uint8Array, what: string): Uint8Array {
   if (key.length <= CAPS.keyBytes) return key
   throw new LatchkeyError('ERR_TOO_LARGE', `${what} has ${key.length} bytes; at most ${CAPS.keyBytes}.`)

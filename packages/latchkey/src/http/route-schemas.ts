@@ -6,10 +6,9 @@ import { CAPS } from '@latchkey/protocol'
 export type Schema = { readonly [name: string]: unknown }
 
 export interface RouteBody {
-  /** The fields of a JSON object, or 'bytes' for a body that is any sequence of bytes. */
+  /** The fields of a JSON object. 'bytes' means that the body may have any form. */
   readonly fields: Readonly<Record<string, Schema>> | 'bytes'
   readonly required?: readonly string[]
-  /** True if the request may have no body. */
   readonly optional?: boolean
 }
 
@@ -30,7 +29,6 @@ const object = (properties: Readonly<Record<string, Schema>>, required: readonly
 })
 const list = (items: Schema): Schema => ({ type: 'array', items })
 
-/** How many rows a page has if the caller gives no limit. */
 export const LIST_ROWS = 100
 
 export const PARAMETERS = {

@@ -9,26 +9,26 @@ type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
 
 export interface Route {
   readonly method: Method
-  /** One part of the path may stand in braces, for example {key}. */
+  /** One part may be a name in braces, for example {key}. */
   readonly path: string
   /** The name of the route in the metrics. Several routes can have the same name. */
   readonly figure: string
   /**
-   * The least right that the route needs. The store checks the exact rights for the request. 'any' means
-   * every known caller, and undefined means that the route needs no token.
+   * 'any' means every caller with an identity. Undefined means that the route needs no token. The store
+   * checks the exact rights of a request.
    */
   readonly right: Right | 'any' | undefined
   readonly summary: string
   /**
-   * The allowed query parameters. Undefined means that the route ignores all parameters, because health
-   * probes may add some.
+   * The allowed query parameters. The routes for health probes have none here and ignore all parameters,
+   * because some probes add their own.
    */
   readonly query?: Readonly<Record<string, Schema>>
   readonly headers?: readonly string[]
   readonly body?: RouteBody
-  /** The schema of the JSON answer, or the media type of an answer that is not JSON. */
+  /** The schema of a JSON answer. A text is the media type of another answer. */
   readonly answer: Schema | string
-  /** The statuses of this route that not every route has. */
+  /** Besides the statuses that every route may have. */
   readonly statuses?: readonly number[]
 }
 

@@ -5,8 +5,8 @@ import { objectOf } from './json-body.js'
 import { readOptions, writeOptions } from './request-headers-and-query.js'
 
 /**
- * Returns a block of new numbers, which no other caller gets. A repeated request gets another block, and
- * nobody uses the numbers of the first block.
+ * No other caller gets the returned numbers. A repeated request gets another block, and nobody uses the
+ * numbers of the first block.
  */
 export async function nextSequence(call: Call, key: Uint8Array): Promise<Reply> {
   const given = writeOptions(call)

@@ -5,23 +5,23 @@
 //   revision. A caller that reconnects with its last id gets all later revisions. Without this law: a caller
 //   is disconnected between two keys of one putAll and reconnects with the id of that revision. The caller
 //   then never receives the change of the second key.
-// - An error after the first event is sent as the last event. This event has the name "error", and its data
-//   has the code of the error and advice.
-// - The answer to a wrong or forbidden request is an HTTP status for the error, without any event.
+// - An error after the first event is sent as the last event, with the name "error". Its data has the code of
+//   the error and advice.
+// - A wrong or forbidden request gets the HTTP status of its error, and no event.
 
 import type { Call, Reply } from './http-route-dependencies.js'
 import { errorReply } from './http-status-of-errors.js'
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
-  // With this header, a proxy such as nginx forwards each event at once.
+  // Otherwise a proxy such as nginx collects the events before it forwards them.
   'x-accel-buffering': 'no',
 }
 
 export interface SentEvent {
   /**
-   * The caller now has all events up to this revision. Undefined if further events of the same revision
-   * follow.
+   * With this event, the caller has all events up to this revision. Undefined if further events of the same
+   * revision follow.
    */
   readonly id?: number | undefined
   readonly event?: string
@@ -33,7 +33,7 @@ const eventText = ({ id, event, data }: SentEvent): string =>
     data === undefined ? '' : `data: ${JSON.stringify(data)}\n`
   }\n`
 
-/** Makes the answer. `opening` is sent at once, so that the caller knows that the watch has begun. */
+/** `opening` is sent immediately, so that the caller knows that the watch has begun. */
 export const eventStream = (
   { signal }: Pick<Call, 'signal'>,
   events: AsyncIterator<SentEvent>,
@@ -66,8 +66,8 @@ async function* textsOf(
 }
 
 /**
- * Yields each item as soon as the item arrives. If the following item has arrived too, `next` is that item.
- * The next step then yields that item as `item`.
+ * Yields each item without waiting for the item after it. `next` is the following item if it has already
+ * arrived.
  */
 export async function* withNext<T>(
   items: AsyncIterator<T>,
@@ -78,8 +78,8 @@ export async function* withNext<T>(
       const { done, value } = await coming
       if (done === true) return undefined
       coming = items.next()
-      // The next step of this loop reports a rejection of `coming`. If the caller stops before that step,
-      // this handler keeps the rejection from ending the process.
+      // The next step of this loop reports a rejection of `coming`. If the caller stops before, an unhandled
+      // rejection would end the process.
       coming.catch(() => {})
       const next = await Promise.race([coming, NOT_YET]).catch(() => undefined)
       yield [value, next === undefined || next.done === true ? undefined : next.value]

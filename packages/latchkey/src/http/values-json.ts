@@ -32,10 +32,7 @@ export function valueJson(value: Uint8Array, form: ValueForm | undefined): objec
 
 const inBase64 = (value: Uint8Array) => ({ base64: Buffer.from(value).toString('base64') })
 
-/**
- * Returns the parsed JSON. Returns undefined if the text is not JSON, or is nested too deeply for
- * JSON.stringify.
- */
+/** Undefined if the text is no JSON, or is nested too deeply for JSON.stringify. */
 function parsed(text: string): object | undefined {
   try {
     const json: unknown = JSON.parse(text)
@@ -46,10 +43,7 @@ function parsed(text: string): object | undefined {
   }
 }
 
-/**
- * Returns the bytes of a value in a request body. `name` is the path of the value in the body, for the
- * error's message.
- */
+/** `name` is the path of the value in the body, for messages of errors. */
 export function valueOf(given: unknown, name: string): Uint8Array {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) throw noValue(name, given)
   refuseUnknown(given, VALUE_FIELDS, 'field', name)
@@ -65,8 +59,8 @@ const noValue = (name: string, given: unknown) =>
   new TypeError(`${name} must be { "text": … }, { "base64": … } or { "json": … }; got ${show(given)}`)
 
 /**
- * Decodes base64 with or without padding. Node ignores invalid characters, so the result is encoded again and
- * compared with the text.
+ * Accepts base64 with or without padding. Node ignores invalid characters, so the result is encoded again and
+ * compared.
  */
 export function bytesOfBase64(text: unknown, name: string): Uint8Array {
   const plain = typeof text === 'string' ? text.replace(/={1,2}$/, '') : undefined
@@ -75,10 +69,7 @@ export function bytesOfBase64(text: unknown, name: string): Uint8Array {
   throw new TypeError(`${name} must be base64; got ${show(text)}`)
 }
 
-/**
- * Returns an argument of a body, which is text in the field `name`, or base64 in the field `nameBase64`.
- * Undefined if the body has none of the two fields.
- */
+/** The argument is text in the field `name`, or base64 in the field `nameBase64`. */
 export function bytesField(
   given: Readonly<Record<string, unknown>>,
   name: string,

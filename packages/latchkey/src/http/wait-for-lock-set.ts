@@ -2,9 +2,8 @@
 // has chosen the id of the set.
 //
 // Laws
-// - A pushed message about a grant is only a hint. The caller holds the set when the answer to a repeated
-//   request says so. The repeated request also renews every lock and shows the cluster that the waiter is
-//   alive.
+// - A pushed message about a grant is only a hint. After a hint, the caller repeats its request, and holds
+//   the set when the answer says so. The repeated request also renews every lock.
 // - A caller that stops waiting leaves all queues. If the set was granted at the same moment, the command
 //   that leaves the queues also releases the set.
 // - This file listens for pushed messages before it sends the first request. Without this law: a lock is
@@ -24,22 +23,19 @@ export interface LockSetRequest {
   readonly id: string
   readonly list: readonly KeyModeArg[]
   readonly lease: number
-  /** In ms. How long the caller waits for the set. `null` means one attempt without a wait. */
+  /** In ms. `null` means one attempt without a wait. */
   readonly wait: number | null
   readonly context: ContextArg
-  /**
-   * The caller's flow, a name by which the cluster finds deadlocks between callers. Undefined if the caller
-   * sent no flow.
-   */
+  /** A name of the caller, by which the cluster finds deadlocks between callers. */
   readonly flow: FlowArg | undefined
-  /** The session whose end also ends the holds. Undefined if the caller sent no session. */
+  /** The session whose end also ends the holds. */
   readonly session: string | undefined
 }
 
 export interface LockSetResult {
   /** The answer to the last request. 'queued' means that the wait ended without a grant. */
   readonly result: TryLockAllResult
-  /** In ms of this member's clock, from the first request to the request that got this answer. */
+  /** In ms, from the first request to the last. */
   readonly waitedMillis: number
 }
 
@@ -52,7 +48,7 @@ export class LockSetWait {
   #isWoken = false
   #isOver = false
 
-  /** `isShared` returns true if another call for the same locks and id waits at this member. */
+  /** `isShared` tells whether another call for the same locks and id waits at this member. */
   constructor(port: LockPort, ask: LockSetRequest, options: LockCallOptions, isShared: () => boolean) {
     this.#port = port
     this.#ask = ask
@@ -70,8 +66,7 @@ export class LockSetWait {
     try {
       return await this.#run()
     } catch (error) {
-      // The cluster may have applied the request, although it failed here, so the caller must leave the
-      // queues.
+      // The cluster may have applied the request, although the request failed here.
       if (wait !== null) this.#leave()
       throw error
     } finally {
@@ -115,10 +110,7 @@ export class LockSetWait {
     return (await this.#port.command(command, this.#options).result) as TryLockAllResult
   }
 
-  /**
-   * Leaves the queues in the background. The client engine repeats the command until a member answers it, or
-   * the session ends.
-   */
+  /** The client engine repeats the command until a member answers it, or the session ends. */
   #leave(): void {
     if (this.#isShared()) return
     const tickets = this.#ask.list.map(([key]): TicketArg => [key, this.#ask.id])

@@ -26,8 +26,8 @@ import { isGranted, tokenOf } from './owner-json.js'
 export interface Acquired {
   readonly owner: OwnerResult
   /**
-   * The cluster time of the first log entry that this wait caused. The HTTP answer uses this time to compute
-   * for how long the caller may rely on its hold.
+   * The cluster time of the log entry with the first command of this wait. The HTTP answer computes from it
+   * for how long the caller may rely on the hold.
    */
   readonly entryTime: number
 }
@@ -41,18 +41,17 @@ export class LockWait {
   #wake: () => void = () => {}
   #news = false
   /**
-   * True if the member's client engine has opened a new session of the cluster since the caller joined the
-   * queue. The place in the queue then still belongs to the old session.
+   * True if the member has opened a new session of the cluster since the caller joined the queue. The
+   * caller's place in the queue then still belongs to the old session.
    */
   #isMoved = false
   /**
-   * True after the timer of the wait has fired. The code must not compare the clock with the end of the wait
-   * instead. If the timer fired a moment early, the code would wait again, and no second timer would end the
-   * wait.
+   * True after the timer of the wait has fired. A comparison with the clock would not do: if the timer fires
+   * a moment early, the wait would begin again without a timer.
    */
   #over = false
 
-  /** `isShared` returns true if another call with the same lock and id waits at this member. */
+  /** `isShared` tells whether another call with the same lock and id waits at this member. */
   constructor(
     port: LockPort,
     key: Uint8Array,
@@ -67,10 +66,7 @@ export class LockWait {
     this.#options = options
   }
 
-  /**
-   * Resolves to the hold. If the wait ends without a grant, the call resolves to the Owner that the lock had
-   * when the caller first asked for the lock.
-   */
+  /** If the wait ends without a grant, the call resolves to the first Owner that the caller has seen. */
   async acquire(): Promise<Acquired> {
     const { wait } = this.#ask
     const until = wait === null ? 0 : this.#port.clock.now() + wait
@@ -136,8 +132,8 @@ export class LockWait {
   }
 
   /**
-   * Waits for a pushed message or the timer, then reads the waiter's state in the queue. Resolves to the
-   * hold, or to undefined if the caller does not hold the lock yet.
+   * Waits for a pushed message or the timer, and then reads the caller's place in the queue. Resolves to
+   * undefined if the caller does not hold the lock yet.
    */
   async #turn(until: number): Promise<OwnerResult | undefined> {
     if (!this.#news) await new Promise<void>((resolve) => (this.#wake = resolve))
@@ -148,9 +144,8 @@ export class LockWait {
     if (state === 'granted' && owner !== null) return this.#confirm(owner)
     if (state === 'queued' && !this.#isMoved) return undefined
     this.#isMoved = false
-    // If the place in the queue has ended with its session, or the grant has expired, this request joins the
-    // queue again for the rest of the wait. If the place still exists and belongs to the old session, this
-    // request gives the same place to the new session.
+    // This request renews a place that still exists, and gives the place to the new session. If the place has
+    // ended with its session, or the grant has expired, the request joins the queue again.
     const [again, queued] = await this.#enqueue(until)
     return queued || !isGranted(again) ? undefined : again
   }
@@ -167,8 +162,8 @@ export class LockWait {
   }
 
   /**
-   * Leaves the queue in the background. The client engine repeats the command until a member answers it, or
-   * the session ends. If another call with the same lock and id waits, the place stays for that call.
+   * The client engine repeats the command until a member answers it, or the session ends. If another call
+   * with the same lock and id waits, the place stays for that call.
    */
   #leave(): void {
     if (this.#isShared()) return

@@ -28,16 +28,14 @@ export interface AdminPorts {
   readonly changes: MemberChanges
   readonly status: () => Status
   readonly figures: () => MemberFigures
-  /** Returns the counters since the member was opened, as metrics. */
   readonly counters: (status: Status) => Metric[]
-  /** Resolves to undefined if this member stores nothing on a disk. */
   readonly diskUse: () => Promise<DiskUse | undefined>
-  /** Resolves when a leader is known and this member has caught up with the leader. */
+  /** Resolves when this member has caught up with a leader. */
   readonly ready: () => Promise<void>
   handOver(to: string | undefined): Promise<HandOver>
-  /** Returns why no member can be added, or undefined if members can be added. */
+  /** Undefined if members can be added. */
   readonly whyNoMembers: () => string | undefined
-  /** Deletes this member's state. Other members then send their state to this member. */
+  /** Deletes this member's state. The leader then sends its state. */
   rebuild(): Promise<void>
 }
 
@@ -58,8 +56,7 @@ const HERE: Partial<Record<AdminCall, Run>> = {
   'sessions.list': ({ node, kv }) => listSessions(node, kv),
   snapshot: async ({ kv, node, diskUse }) => {
     const before = await diskUse()
-    // The log may only be compacted up to the last entry whose effects are durable, so the state is flushed
-    // first.
+    // The log keeps every entry whose effects are not durable. So the state is flushed before the compaction.
     await kv.flush()
     node.compact(0, 0)
     await kv.reclaim()
@@ -121,7 +118,6 @@ export class Admin {
     return call === 'status' || call === 'metrics' || call === 'ready' ? 'read' : 'admin'
   }
 
-  /** Runs a call of a client that is connected to this member. */
   run(call: AdminCall, args: readonly unknown[]): Promise<unknown> {
     const here = Object.hasOwn(HERE, call) ? HERE[call] : undefined
     if (here !== undefined) return here(this.#ports, args)
@@ -134,10 +130,7 @@ export class Admin {
     return this.#ask(target, call, args)
   }
 
-  /**
-   * Runs a call on this member, because another member has sent it, or because only this member can execute
-   * it.
-   */
+  /** Never forwards the call to another member. */
   async runHere(call: AdminCall, args: readonly unknown[]): Promise<unknown> {
     if (call === 'members.rebuild') return this.#ports.rebuild()
     const run = Object.hasOwn(AT_LEADER, call) ? AT_LEADER[call] : undefined

@@ -2,7 +2,7 @@
 // Each source of calls (`CallSource`) is counted separately.
 //
 // Laws
-//   - Counting costs two additions for each request, and the clock is read for one request in SAMPLE.
+//   - To count a request costs two additions. The clock is read for one request in SAMPLE.
 //   - The labels of metrics are a fixed set: a kind or a code that this build does not know counts as
 //     'other'. Without this law: a stranger sends a million kinds, and each kind stays in the metrics for
 //     ever.
@@ -20,16 +20,15 @@ import {
 } from '@latchkey/protocol'
 
 /**
- * One request in this many is timed. The number must be a power of two, because the code uses it as a bit
- * mask.
+ * One request in this many is timed. The code uses the number as a bit mask, so it must be a power of two.
  */
 const SAMPLE = 16
-/** How many requests of one connection may be timed at the same time. Further requests are not timed. */
+/** How many requests of one connection are timed at the same time, at most. */
 const MOST_TIMED = 256
 
 /**
- * Where requests come from. websocket: clients on a WebSocket. process: the store in this process, and HTTP
- * callers. member: stores in other members.
+ * websocket: clients on a WebSocket. process: the store in this process, and HTTP callers. member: stores in
+ * other members.
  */
 export const CALL_SOURCES = ['websocket', 'process', 'member'] as const
 export type CallSource = (typeof CALL_SOURCES)[number]
@@ -51,10 +50,7 @@ export class SourceCounters {
   #seen = 0
   #answered = 0
   readonly #errors = new Map<string, number>()
-  /**
-   * How long writes take, in seconds, from the arrival at this member to the answer. `readTimes` is the same
-   * for reads.
-   */
+  /** In seconds, from the arrival at this member to the answer. */
   readonly writes = new Histogram()
   readonly readTimes = new Histogram()
 
@@ -94,7 +90,7 @@ export class SourceCounters {
     this.#errors.set(code, (this.#errors.get(code) ?? 0) + 1)
   }
 
-  /** Returns how many requests of each kind came. Kinds without a request are left out. */
+  /** The number of requests by kind. Kinds without a request are left out. */
   requests(): Map<string, number> {
     const counts = new Map([
       ['admin', this.#admin],
@@ -108,14 +104,13 @@ export class SourceCounters {
     return counts
   }
 
-  /** Returns how many answers had each error code. 'ok' stands for answers without an error. */
+  /** The number of answers by error code. 'ok' stands for answers without an error. */
   answers(): Map<string, number> {
     const failed = [...this.#errors.values()].reduce((sum, count) => sum + count, 0)
     return new Map([['ok', this.#answered - failed], ...this.#errors])
   }
 }
 
-/** Returns the code of the error in the answer, or undefined if the answer is no error. */
 export function errorCodeIn(answer: AnswerReply['answer']): string | undefined {
   if (answer instanceof Uint8Array ? answer[1] === 0 : answer[0] === 0) return undefined
   return codeOf(answer instanceof Uint8Array ? decodeAnswer(answer) : answer)

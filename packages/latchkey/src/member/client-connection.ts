@@ -49,20 +49,19 @@ export interface ClientConnectionPorts {
   readonly admin: Admin
   readonly turns: ReadTurns
   readonly commands: CommandQueue
-  /** Counts the requests and answers of this kind of connection. */
   readonly calls: SourceCounters
   /** Undefined if requests are not traced. */
   readonly tracer: RequestTracer | undefined
   tell(reply: LinkReply): void
   readonly identity: Identity
-  /** From this call on, the member sends grants for this session to this client connection. */
+  /** Sends the grants of this session to this client connection. */
   attach(session: number, clientConnection: ClientConnection): void
   ended(clientConnection: ClientConnection): void
 }
 
 /**
- * How many openSession commands of one connection may be unanswered. A client needs one session. A further
- * openSession fails with ERR_BUSY.
+ * How many openSession commands of one connection may be unanswered. A further one fails with ERR_BUSY. A
+ * client needs only one session.
  */
 const MOST_OPENING = 64
 
@@ -125,14 +124,12 @@ export class ClientConnection implements Link {
     }
   }
 
-  /** Pushes to the client that its session was granted a lock. */
   granted(key: Uint8Array, owner: OwnerResult): void {
     if (!mayTouchLock(this.#ports.identity, key)) return
     const shown = this.#may('read') ? owner : ownerWithoutContext(owner)
     this.tell({ kind: 'granted', key, owner: shown })
   }
 
-  /** Pushes to the client that a wait of its session at a latch or a barrier has ended. */
   ended(ticket: PartyTicket, result: PartyResult): void {
     if (mayTouchLock(this.#ports.identity, ticket[1])) this.tell({ kind: 'ended', ticket, result })
   }
@@ -162,10 +159,11 @@ export class ClientConnection implements Link {
     if (!identity.rights.includes('write')) return this.#refuse(id, new LatchkeyError('ERR_FORBIDDEN'))
     if (body.length > CAPS.commandBytes) return this.#refuse(id, new LatchkeyError('ERR_TOO_LARGE'))
     if (!fitsRecord(command)) return this.#refuse(id, tooWide())
-    // If the session belongs to another identity, the member answers as if the session had ended. So a client
-    // that has connected again with another token opens a new session.
+    // For a session of another identity, the answer is that the session has ended. So a client with a new
+    // token opens a new session.
     if (this.#isOthers(command.session)) return this.#answer(id, 0, SESSION_OVER_ANSWER)
-    // Nearly all writes are plain puts. The state machine decodes each put anyway, so this file does not.
+    // Nearly all writes are plain puts. The state machine decodes them, so no check here decodes them a
+    // second time.
     const isPlain = isPlainPut(body)
     if (isPlain && !isLimited(identity)) {
       this.#handOn(command, false)
@@ -190,8 +188,8 @@ export class ClientConnection implements Link {
   }
 
   /**
-   * Opens a session. The member, and not the client, writes the identity into the command. Otherwise a client
-   * could name other identities, and evade the limit of sessions for each identity.
+   * The member writes the identity into the command. Otherwise a client could name other identities, and
+   * evade the limit of sessions for each identity.
    */
   #openSession(command: Command, life: number): void {
     const by = openerName(this.#ports.identity.name)
@@ -216,7 +214,6 @@ export class ClientConnection implements Link {
     forwarder.command(leader, command, (outcome) => onOutcome(outcome, command.id))
   }
 
-  /** Sends the outcome of a command to the client. `id` is the id that the client gave its request. */
   readonly #onOutcome = (outcome: CommandOutcome, id: number, holdBack: HiddenFields = asItIs): void => {
     switch (outcome.type) {
       case 'applied':
@@ -257,8 +254,8 @@ export class ClientConnection implements Link {
 const asItIs: HiddenFields = (answer) => answer
 
 /**
- * Returns the cluster time that the answer proves, or 0. A holder may use the time only if the answer proves
- * that this member leads now (CT5). A stored answer to an earlier attempt proves nothing.
+ * Returns 0 if the answer does not prove that this member leads now (CT5). The stored answer to an earlier
+ * attempt proves nothing.
  */
 export const provenTime = ({ answer, time }: Extract<Outcome, { type: 'applied' }>): number =>
   answer.fromTable ? 0 : time

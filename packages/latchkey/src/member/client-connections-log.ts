@@ -6,19 +6,16 @@
 
 import { type Clock, LimitedLines, type Logger, shortText } from '@latchkey/base'
 
-/** At most 10 lines of each kind in 60,000 ms. A small cluster thus logs each of its clients. */
+/** At most ten lines of each kind in a minute. A small cluster logs each of its clients. */
 const LINES = { most: 10, every: 60_000 } as const
 
-/**
- * The status codes of WebSocket closes that are no fault. The client or its system sends such a code when the
- * client closes or its process ends.
- */
+/** The WebSocket status codes of a close without a fault, for example at the end of the client's process. */
 const CLOSED_IN_ORDER: ReadonlySet<number> = new Set([1000, 1001, 1005])
 
 interface LoggedClient {
   /** Called when the client uses a session that was opened over another connection. */
   movedHere(session: number): void
-  /** Called when the connection has closed. `code` is the WebSocket status of the close. */
+  /** `code` is the WebSocket status of the close. */
   gone(code: number): void
 }
 
@@ -50,10 +47,7 @@ export class ClientLog {
     }
   }
 
-  /**
-   * Writes a line if the limit allows it. `times` in the line is the number of events since the last line of
-   * the same kind.
-   */
+  /** `times` in a line is the number of events since the last line of the same kind. */
   #write(kind: string, message: string, fields: Readonly<Record<string, unknown>>): void {
     const times = this.#lines.note(kind, this.#clock.now())
     if (times !== undefined) this.#logger.info(message, times > 1 ? { ...fields, times } : fields)

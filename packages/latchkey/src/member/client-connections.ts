@@ -19,10 +19,9 @@ export class ClientConnections {
   readonly #shared: Shared
   readonly #open = new Set<ClientConnection>()
   readonly #attachments = new SessionAttachments<ClientConnection>()
-  /** The index of the last entry in this member's log when the member was opened. */
+  /** The last index of this member's log at its opening. */
   readonly #recovered: number
 
-  /** `shared` has the objects that all client connections use. */
   constructor(replica: Replica, shared: Shared) {
     this.#replica = replica
     this.#shared = shared
@@ -33,7 +32,7 @@ export class ClientConnections {
     return this.#open.size
   }
 
-  /** Opens a client connection. A reply reaches `tell` in a later turn of the event loop than its request. */
+  /** A reply reaches `tell` in a later turn of the event loop than its request. */
   open(tell: (reply: LinkReply) => void, identity: Identity, source: CallSource): ClientConnection {
     const clientConnection = new ClientConnection({
       ...this.#shared,
@@ -67,9 +66,8 @@ export class ClientConnections {
   }
 
   /**
-   * Returns the membership of the last applied change, even if the log has a later change. While a member
-   * that was just opened still applies the entries of its own log, the function returns the newest membership
-   * in the log instead. Otherwise clients would hear of old changes again.
+   * Clients see the membership of the last applied change. But a member that was just opened first applies
+   * the old entries of its log. Until then, clients see the newest membership in the log, and no old changes.
    */
   #membership(): Membership {
     const { applied, raft } = this.#replica.node

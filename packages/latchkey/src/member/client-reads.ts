@@ -18,11 +18,14 @@ import { failedReply, refusedReply, tooMany, viewGone } from './request-errors.j
 import { refusalOfRead } from './required-rights.js'
 import type { Identity } from './identity-and-rights.js'
 
-/** Reads whose answer has no limit of its own. Such an answer may have at most MOST_ANSWER bytes. */
+/** Reads whose answers have no other limit than MOST_ANSWER. */
 const MANY: ReadonlySet<Read[0]> = new Set([READ.multiGet, READ.lockQuery, READ.parties])
-/** In bytes. An answer must not be longer than this, because it must fit into one message. */
+/** In bytes. An answer must fit into one message. */
 const MOST_ANSWER = CAPS.maxPayload - CAPS.frameBytes
-/** How many reads of one connection may wait for the leader. A further read fails with ERR_BUSY. */
+/**
+ * How many reads of one connection may wait for the leader's confirmation. A further read fails with
+ * ERR_BUSY.
+ */
 const MOST_READS = 20_000
 
 interface Ports {
@@ -35,10 +38,7 @@ interface Ports {
 export class ClientReads {
   readonly #ports: Ports
   readonly #tell: (reply: LinkReply) => void
-  /**
-   * The views that this client connection has opened. A connection cannot use the views of another
-   * connection.
-   */
+  /** A connection cannot use the views of another connection. */
   readonly #views = new Set<number>()
   #reading = 0
   #closed = false
@@ -55,8 +55,8 @@ export class ClientReads {
   }
 
   /**
-   * Answers a read. A stale read is answered from this member's own state. For any other read, the leader
-   * first confirms that it still leads.
+   * A stale read is answered from this member's own state. For any other read, the leader first confirms that
+   * it still leads.
    */
   read(id: number, stale: boolean, read: Read): void {
     const refusal = refusalOfRead(this.#ports.identity, read)
@@ -66,7 +66,7 @@ export class ClientReads {
       if (read[0] !== READ.closeView) return this.#tell(failedReply(id, viewGone()))
       return this.#served(id, read, undefined, 0)
     }
-    // The content of a view never changes, and the leader was asked when the view was opened.
+    // The content of a view never changes. The leader confirmed at the opening of the view.
     if (stale || view !== 0) return this.#serve(id, read, 0)
     if (this.#reading >= MOST_READS) return this.#tell(refusedReply(id, new LatchkeyError('ERR_BUSY')))
     this.#reading++
@@ -78,18 +78,12 @@ export class ClientReads {
     this.#ports.kv.expect(read)
   }
 
-  /**
-   * Serves the read in this turn of the event loop, or in a later turn if this turn has read enough bytes
-   * (read-answer-bytes-per-turn.ts).
-   */
+  /** Waits for a later turn of the event loop if this turn has read enough bytes. */
   #serve(id: number, read: Read, time: number): void {
     if (!this.#closed) this.#ports.turns.run(this, () => this.#serveNow(id, read, time))
   }
 
-  /**
-   * Serves the read, and returns about how many bytes the answer has. For a page of rows, LevelDB reads
-   * outside the event loop.
-   */
+  /** Returns about how many bytes the answer has. LevelDB reads a page of rows outside the event loop. */
   #serveNow(id: number, read: Read, time: number): number {
     if (this.#closed) return 0
     try {

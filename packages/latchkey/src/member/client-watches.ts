@@ -22,8 +22,8 @@ export class ClientWatches {
   readonly #tell: (reply: LinkReply) => void
   readonly #open = new Map<number, Watch>()
   /**
-   * The watches that wait until the leader has confirmed that it still leads. The value is how many events
-   * the client has asked for meanwhile.
+   * The watches that wait for the leader's confirmation that it still leads. The value is the number of
+   * events that the client has asked for meanwhile.
    */
   readonly #opening = new Map<number, number>()
   #closed = false
@@ -43,7 +43,7 @@ export class ClientWatches {
     const { id } = request
     const refusal = refusalOfWatch(this.#ports.identity, [request.start, request.end], request.of)
     if (refusal !== undefined) return this.#over(id, refusal)
-    // If the client uses the id of an open watch again, the open watch ends.
+    // A new watch with the same id ends the open watch.
     this.end(id)
     if (this.#open.size + this.#opening.size >= MOST_WATCHES)
       return this.#over(id, new LatchkeyError('ERR_BUSY'))
@@ -65,8 +65,7 @@ export class ClientWatches {
       this.#open.set(id, watch)
       watch.more(this.#opening.get(id) ?? 0)
       this.#opening.delete(id)
-      // This first message has no events. The message tells the client the revision after which its watch
-      // begins.
+      // This message without events names the revision after which the watch begins.
       if (from === 0 && of === undefined)
         this.#tell({ kind: 'events', ids: [id], events: [], upTo: this.#ports.kv.revision })
     } catch (error) {

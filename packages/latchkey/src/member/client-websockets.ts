@@ -27,27 +27,20 @@ import type { ClientConnection } from './client-connection.js'
 import type { ClientLog } from './client-connections-log.js'
 import type { UnfinishedMessagesLimit, WhyEnded } from './unfinished-messages-limit.js'
 
-/** In ms. A connection that has not completed the handshake within this time is closed. */
+/** In ms. After this time without a complete handshake, the connection is closed. */
 const HELLO_MS = 5_000
 /**
- * In ms, the time between two pings. A client that sends nothing from one ping to the next is disconnected,
- * because its machine may have vanished without closing the connection (C8).
+ * In ms, the time between two pings. A client that sends nothing between two pings is disconnected, because
+ * its machine may have vanished (C8).
  */
 const PING_MS = 10_000
 
-/**
- * Counts the connection among the member's clients. Returns false if the member has no room for one more
- * client.
- */
+/** Counts the connection as a client. Returns false if the member has no room for one more. */
 type AdmitClient = (kind: 'client') => boolean
 
 interface Arrival {
   readonly address: string
   readonly admitClient: AdmitClient
-  /**
-   * Returns the identity for the token, or for the certificate of the connection. Returns an error if neither
-   * the token nor the certificate is accepted.
-   */
   readonly identify: (token: string | undefined) => Identity | LatchkeyError
 }
 
@@ -61,25 +54,21 @@ interface ClientWebSocketsPorts {
   readonly cluster: string
   clusterId(): string
   /**
-   * Returns the index of the last entry that this member has applied. The index is read when a client
-   * connects. The id of a session is the index of the entry that opened the session. So a session whose id is
-   * not larger than the index read at the connection was opened before the client connected here.
+   * The index of the last applied entry, which is read when a client connects. The id of a session is the
+   * index of the entry that opened the session. So a session with an id up to this index was opened over
+   * another connection.
    */
   applied(): number
   readonly defer: (run: () => void) => void
   /**
-   * Returns why this member serves no clients now, for example because it was removed. The client then
+   * The reason why this member serves no clients now, for example because it was removed. The client then
    * connects to another member.
    */
   refusal(): LatchkeyError | undefined
-  /** Makes the object that handles the requests of one client and passes replies to `tell`. */
   clientConnection(tell: (reply: LinkReply) => void, identity: Identity): ClientConnection
 }
 
-/**
- * How many fragments one WebSocket message may have. Clients of this project send each message as one
- * fragment.
- */
+/** How many fragments one WebSocket message may have. The clients of this project send one fragment. */
 const MOST_FRAGMENTS = 64
 const CLOSE_BUSY = 1013
 const WHY_ENDED: Readonly<Record<WhyEnded, string>> = {
@@ -88,8 +77,8 @@ const WHY_ENDED: Readonly<Record<WhyEnded, string>> = {
 }
 
 /**
- * In ms. A refused client may take this long to answer the close frame, then the socket is destroyed. The
- * types of the library ws do not have this option, so it is added with a spread.
+ * In ms. A refused client has this long to answer the close frame. The types of the library ws lack this
+ * option, so a spread adds it.
  */
 const CLOSE_OPTIONS = { closeTimeout: REFUSED_MS }
 
@@ -104,12 +93,12 @@ export class ClientWebSockets {
     skipUTF8Validation: true,
     ...CLOSE_OPTIONS,
   })
-  /** The open sockets with their identities. The identity is undefined until the handshake is complete. */
+  /** The identity is undefined until the handshake is complete. */
   readonly #sockets = new Map<WebSocket, Identity | undefined>()
 
   /**
-   * The sockets that have sent something since the last ping. A client cannot answer a ping while it sends a
-   * long message, so any byte counts as an answer.
+   * The sockets that have sent bytes since the last ping. A client cannot answer a ping while it sends a long
+   * message, so any byte counts as an answer.
    */
   readonly #active = new WeakSet<WebSocket>()
 
@@ -151,10 +140,7 @@ export class ClientWebSockets {
     socket.once('message', this.#guard(socket, greet))
   }
 
-  /**
-   * Counts the bytes that have arrived of an incomplete message. unfinished-messages-limit.ts limits the sum
-   * over all connections.
-   */
+  /** unfinished-messages-limit.ts limits the bytes of incomplete messages over all connections. */
   #watchMessages(socket: WebSocket, raw: Duplex): void {
     const { unfinished } = this.#ports
     const scan = new FrameScan()
@@ -228,9 +214,8 @@ export class ClientWebSockets {
     socket.send(encodeWelcome({ ok: true, version: CLIENT_WIRE.most, clusterId: this.#ports.clusterId() }))
     const outbox = this.#outbox(socket, () => clientConnection.close())
     const clientConnection = this.#ports.clientConnection(
-      // A request of another connection can cause a reply on this connection, for example a release there
-      // that grants a lock to a waiter here. If the reply throws an error there, only this connection must
-      // end, and not the other one.
+      // A release on another connection can cause a reply on this connection, because it grants a lock to
+      // this client. If the reply throws an error, only this connection must end.
       this.#guard(socket, (reply: LinkReply) => outbox.tell(reply)),
       identity,
     )
@@ -252,24 +237,17 @@ export class ClientWebSockets {
     )
   }
 
-  /** Wraps a handler of this connection. If the handler throws, only this connection is closed. */
+  /** If the handler throws, only this connection is closed. */
   #guard<Args extends readonly unknown[]>(socket: WebSocket, handle: (...args: Args) => void) {
     return this.#ports.errors.guard('client', handle, () => this.#fail(socket))
   }
 
-  /**
-   * Closes the connection after an error. The close frame carries a reason for the client, and no further
-   * message is read.
-   */
   #fail(socket: WebSocket): void {
     socket.removeAllListeners('message')
     socket.close(1011, 'an error in this member; the log of the member describes it')
   }
 
-  /**
-   * Makes the queue of replies to one client. If the client does not read its replies, the queue calls
-   * `close`, which also ends the client's reads.
-   */
+  /** If the client does not read its replies, the queue calls `close`. The client's reads then end too. */
   #outbox(socket: WebSocket, close: () => void): Outbox {
     const { unreadBytes, defer } = this.#ports
     let isOpen = true
@@ -293,10 +271,7 @@ export class ClientWebSockets {
     return new Outbox({ write, wrote: () => isOpen && unreadBytes.wrote(reader), defer: deferGuarded })
   }
 
-  /**
-   * Handles the requests of one frame. If the socket closes meanwhile, the member drops the remaining
-   * requests of the frame.
-   */
+  /** If the socket closes meanwhile, the remaining requests are dropped. */
   #handleFrame(
     socket: WebSocket,
     clientConnection: ClientConnection,
@@ -338,7 +313,6 @@ export class ClientWebSockets {
     }
   }
 
-  /** Closes all connections, so that the clients connect to another member. */
   sendAway(): void {
     for (const socket of this.#sockets.keys()) socket.close(1001)
   }
@@ -349,7 +323,7 @@ export class ClientWebSockets {
   }
 }
 
-/** If no tokens are configured, the logs name clients by their addresses. */
+/** Without tokens, the logs name clients by their addresses. */
 const named = (who: Identity, address: string): Identity =>
   who === ANONYMOUS ? { ...who, name: `anonymous at ${address}` } : who
 

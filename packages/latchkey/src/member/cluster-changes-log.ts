@@ -15,14 +15,11 @@ import { AbsentMembers } from './unreachable-members-log.js'
 import { whyElectionLost } from './lost-election-reason.js'
 import { leaderReplyOf, whyNoLeader } from './member-status.js'
 
-/** In ms. A member that has found no leader after this time logs a warning. */
+/** In ms. The first warning comes after this time without a leader. */
 const FIRST_LOOK = 5_000
 /** In ms. After the first warning, a lasting fault is logged again at this interval. */
 const NEXT_LOOKS = 30_000
-/**
- * In entries. If another member lacks more entries than this, this member writes a warning that the other one
- * lags.
- */
+/** In entries. A member that lacks more entries than this lags. */
 const LAGS = 10_000
 /** In entries. A lagging member has caught up when it lacks fewer entries than this. */
 const CAUGHT_UP = 100
@@ -48,7 +45,6 @@ export class ClusterLog {
   #leaderlessSince: number | undefined
   #warned = false
   #members: Members | undefined
-  /** Undefined until this member has reached a majority for the first time. */
   #hasMajority: boolean | undefined
   readonly #lagging = new Set<string>()
   readonly #absent: AbsentMembers
@@ -103,8 +99,8 @@ export class ClusterLog {
       leader === this.#replica.node.options.id
         ? 'this member won the election and leads'
         : 'another member leads'
-    // After a warning about a missing leader, the line about the new leader is a warning too. So a reader who
-    // sees only the warnings also sees the end of the fault.
+    // After a warning about a missing leader, the line about the new leader is a warning too. So a reader of
+    // warnings also sees the end of the fault.
     this.#logger[this.#warned ? 'warn' : 'info'](message, { leader, term, leaderlessMillis })
     this.#warned = false
   }

@@ -3,19 +3,17 @@
 //
 // Without this queue: one client sends ten putAll of 20,000 rows each. These commands stand one after another
 // in the log and take three seconds to apply. A renewal of another client comes after these commands, and a
-// lock with a lease of 3 s is lost. Seven thousand openSession have the same effect, because each openSession
-// is a separate entry.
+// lock with a lease of 3 s is lost. Seven thousand openSession have the same effect.
 //
 // Laws:
-//   - The large commands that are in the log and not applied cost at most WINDOW together, or there is only
-//     one such command. So a small command waits for at most WINDOW of work, however much others have sent
-//     before.
-//   - Connections take turns. The next turn belongs to the connection with the least cost: the cost of its
-//     earlier commands plus the cost of its next command. The writes of a connection keep their order, and so
-//     do its lock commands, but its lock commands do not wait for its writes.
+//   - The large commands that are in the log and not applied cost at most WINDOW together, or only one large
+//     command is there. So a small command waits for at most WINDOW of work.
+//   - Connections take turns. The next turn belongs to the connection with the least cost: the sum for its
+//     earlier commands and its next command. The writes of a connection keep their order. Its lock commands
+//     also keep their order, but do not wait for its writes.
 //   - A small command waits only for waiting commands of the same kind from its own connection.
-//   - For a deleteRange that is no step of a batch or a transaction, the member first counts the rows of the
-//     range (kv, delete-range-surveys.ts). Until the deleteRange is applied, this queue sends no other
+//   - Before a deleteRange, the member counts the rows of the range (kv, delete-range-surveys.ts). A step of
+//     a batch or a transaction is not counted. Until the deleteRange is applied, this queue sends no other
 //     deleteRange for overlapping keys.
 //   - The bytes of waiting commands are limited, in total and for each connection. Beyond the limit, a
 //     command fails with ERR_BUSY.
@@ -25,25 +23,25 @@ import { type Command, decodeCommand, isBadCommand, OP, opOf } from '@latchkey/p
 import type { Outcome, RaftNode } from '@latchkey/raft'
 
 /**
- * The cost of large commands that may be in the log and not applied, as kv's rules/work-limit-per-turn.ts
- * counts the cost: 1 for a record, 2 for a row. To apply this much takes about a tenth of a second of one
- * core.
+ * The limit of the cost of large commands that are in the log and not applied. A record costs 1, and a row
+ * costs 2 (kv, rules/work-limit-per-turn.ts). The application of this much takes about a tenth of a second of
+ * one core.
  */
 const WINDOW = 20_000
-/** A command that costs at most this much is small, and does not wait for the large commands. */
+/** A command that costs more than this is large. */
 const SMALL = 32
-/** In bytes. A longer command is not small, even if its kind touches only one row. */
+/** In bytes. A longer command is large, even if it touches only one row. */
 const SMALL_BODY = 16 * 1024
-/** In bytes. A longer renew, releaseAll or leaveParties is not small, because it names many locks. */
+/** In bytes. A longer renew, releaseAll or leaveParties is large, because it names many locks. */
 const SMALL_RENEWAL = 1024
-/** In bytes. The memory that a waiting command needs besides the bytes of its body. */
+/** In bytes. The memory of a waiting command besides its body. */
 const OVERHEAD_BYTES = 1024
-/** All connections together may have this many times the waiting bytes that one connection may have. */
+/** All connections together may have this many times the limit of one connection (`mostBytes`). */
 const MOST_FULL = 4
 
 /**
- * Who sent a command: the connection of a client to this member, or a text for commands that another member
- * forwards. The text has the id of that member and the id of the session.
+ * The connection of a client, or a text for commands that another member forwards. The text has the id of
+ * that member and the id of the session.
  */
 type CommandSender = object | string
 type OnOutcome = (outcome: Outcome, ticket: number) => void
@@ -65,16 +63,13 @@ interface Range {
 
 type Kind = 'sessions' | 'writes' | 'locks'
 
-/** The waiting commands of one sender and one kind. The commands keep their order. */
+/** The waiting commands of one sender and one kind, in their order. */
 class Lane {
   readonly waiting: Waiting[] = []
-  /**
-   * The cost of the commands of this sender that were sent to the log. A new sender begins with the value of
-   * the sender that had the last turn, so a new sender gets no advantage over earlier senders.
-   */
+  /** The cost of the commands of this sender that were sent to the log. */
   served: number
   bytes = 0
-  /** True while the member counts the rows of a deleteRange of this sender. The later commands wait. */
+  /** True while the rows of a deleteRange of this sender are counted. The later commands wait. */
   surveying = false
   left = false
 
@@ -90,10 +85,7 @@ class Lane {
 interface CommandQueuePorts {
   readonly node: Pick<RaftNode, 'submit'>
   readonly kv: Pick<KvStore, 'survey' | 'weigh'>
-  /**
-   * How many bytes of waiting commands one connection may have. A single command may always wait, even if it
-   * is larger.
-   */
+  /** How many bytes of waiting commands one connection may have. A single waiting command may be larger. */
   readonly mostBytes: number
 }
 
@@ -108,14 +100,12 @@ export class CommandQueue {
   readonly #ranges = new Set<Range>()
   #waiting = 0
   #bytes = 0
-  /**
-   * How many commands of this queue are in the log and not applied, or are about to be written into the log.
-   */
+  /** How many commands of this queue were sent to the log and are not applied. */
   #underWay = 0
   #weight = 0
   /**
-   * The `served` of the sender that had the last turn. A new sender starts with this value, so that it gets
-   * no advantage over the senders that have waited longer.
+   * The `served` of the sender that had the last turn. A new sender starts with this value, so it gets no
+   * advantage over earlier senders.
    */
   #served = 0
 
@@ -128,9 +118,8 @@ export class CommandQueue {
   }
 
   /**
-   * Submits a command. The queue calls `onOutcome` once with the outcome and `ticket`. If the connection
-   * closes while the command waits, the queue never calls `onOutcome`. `decoded` is the decoded body, if the
-   * caller has it.
+   * Calls `onOutcome` once with the outcome and `ticket`, or never if the connection closes while the command
+   * waits. `decoded` is the decoded body, if the caller has it.
    */
   submit(
     sender: CommandSender,
@@ -157,8 +146,8 @@ export class CommandQueue {
   }
 
   /**
-   * Estimates the cost of the command. If kv cannot read a row, the command counts as a full WINDOW. The same
-   * error then occurs when the command is applied, and the member reports the error there.
+   * If kv cannot read a row, the command counts as a full WINDOW. The same error occurs when the command is
+   * applied, and the member then reports the error.
    */
   #weigh(command: Command, bytes: number): number {
     try {
@@ -195,7 +184,6 @@ export class CommandQueue {
     return first
   }
 
-  /** Sends waiting commands to the log as long as their cost fits into WINDOW. */
   #next(): void {
     while (this.#waiting > 0) {
       const lane = this.#nextLane()
@@ -207,10 +195,7 @@ export class CommandQueue {
     if (this.#underWay === 0) this.#forget()
   }
 
-  /**
-   * Returns the lane with the least cost. Undefined if every waiting command must wait until an earlier
-   * command is applied.
-   */
+  /** Undefined if every waiting command must wait until an earlier command is applied. */
   #nextLane(): Lane | undefined {
     let found: Lane | undefined
     let least = Number.POSITIVE_INFINITY
@@ -269,16 +254,13 @@ export class CommandQueue {
     if (range !== undefined) this.#ranges.delete(range)
   }
 
-  /**
-   * Lets all senders begin again with cost 0. Called when no command waits, and all commands in the log are
-   * applied.
-   */
+  /** All senders begin again with cost 0, because no command waits and all commands are applied. */
   #forget(): void {
     for (const lanes of Object.values(this.#lanes)) lanes.clear()
     this.#served = 0
   }
 
-  /** Removes the waiting commands of a closed connection. These commands were never in a log. */
+  /** The dropped commands were never in a log. */
   leave(sender: CommandSender): void {
     for (const lanes of Object.values(this.#lanes)) {
       const lane = lanes.get(sender)
@@ -298,8 +280,7 @@ function kindOf(body: Uint8Array): Kind {
 
 function isSmallByKind(body: Uint8Array): boolean {
   switch (opOf(body)) {
-    // 0: the command is encoded in an unusual way, so `opOf` cannot read its operation without decoding the
-    // whole command.
+    // 0: `opOf` cannot read the operation of an unusual encoding.
     case 0:
     case OP.openSession:
     case OP.endSession:
@@ -324,10 +305,7 @@ function isSmallByKind(body: Uint8Array): boolean {
   }
 }
 
-/**
- * Decodes a command. Returns undefined if the member will refuse the command, because a refused command costs
- * nothing.
- */
+/** Undefined if the member will refuse the command. A refused command costs nothing. */
 function decodedOf(body: Uint8Array): Command | undefined {
   const command = decodeCommand(body)
   return isBadCommand(command) ? undefined : command

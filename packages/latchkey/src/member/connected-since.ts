@@ -22,16 +22,15 @@ export class PeerTimes {
     transport.on('peer', ({ id }) => void this.#look(id))
   }
 
-  /** For how many ms this member has been open. */
   get uptimeMillis(): number {
     return this.#clock.now() - this.#openedAt
   }
 
   /**
    * Returns for how many ms the member `id` had been connected or disconnected when this member had been open
-   * for `uptimeMillis`. This member knows nothing of the time before it was opened, so the result is at most
-   * `uptimeMillis`. One status passes the same `uptimeMillis` for all members: if each member were measured
-   * by a later look at the clock, a member could seem connected for longer than this member has been open.
+   * for `uptimeMillis`. The result is at most `uptimeMillis`. One status passes the same `uptimeMillis` for
+   * all members. After a later look at the clock, a member could seem connected for longer than this member
+   * has been open.
    */
   millisOf(id: MemberId, uptimeMillis: number): number {
     return Math.max(0, uptimeMillis - (this.#look(id).at - this.#openedAt))

@@ -1,7 +1,7 @@
 // Rule: decides which client connections get the grants of which session. A client connection is attached to
-// the session that it named last. If several connections are attached to one session, all of them get its
-// grants. Session ids are easy to guess. So the caller of `attach` (client-connection.ts) first checks that the
-// client has the right to write, and that no other identity opened the session.
+// the session that it named last. All connections of a session get its grants. Session ids are easy to guess.
+// So client-connection.ts first checks that the client has the right to write, and that no other identity
+// opened the session.
 
 import { addByKey, deleteByKey } from '@latchkey/base'
 

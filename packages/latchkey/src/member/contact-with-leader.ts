@@ -12,27 +12,20 @@
 //   timeout (M28). Without this law: the leader stops, and all other members lose contact at the same time.
 //   These members forward requests to each other, although no member reaches a leader.
 
-/** In election timeouts. A member that has had no contact with its leader for this time is cut off. */
 const CUT_OFF = 0.75
-/**
- * In election timeouts. With the same leader, contact must last for this time until the member no longer
- * counts as cut off.
- */
+/** In election timeouts. With the same leader, contact must last for this time. */
 const BACK = 0.5
-/**
- * In election timeouts. A member forwards requests of others only if its leader was silent for at most this
- * time.
- */
+/** In election timeouts. The longest silence of a leader to which requests of other members are forwarded. */
 const HEARD = 0.5
 
 interface LeaderView {
   readonly leads: boolean
-  /** True if the leader is known and a connection to the leader is open. */
+  /** True if a connection to a known leader is open. */
   readonly connected: boolean
   readonly term: number
   /**
-   * In ms of the election timers' clock. `clock` is the present time, and `heardAt` is the time of the
-   * leader's last message.
+   * In ms of the election timers' clock. `clock` is now, and `heardAt` is the time of the leader's last
+   * message.
    */
   readonly clock: number
   readonly heardAt: number
@@ -48,10 +41,7 @@ export class LeaderReach {
    */
   #term = 0
   #termBefore = 0
-  /**
-   * The time at which contact with the leader began again. Undefined unless this member has contact and still
-   * counts as cut off.
-   */
+  /** When contact with the same leader began again, while this member still counts as cut off. */
   #backSince: number | undefined
   isCutOff = false
 
@@ -60,10 +50,7 @@ export class LeaderReach {
     this.#view = view
   }
 
-  /**
-   * Checks the contact. The caller calls this function several times in each election timeout. Returns true
-   * if `isCutOff` has changed.
-   */
+  /** Called several times in each election timeout. Returns true if `isCutOff` has changed. */
   look(): boolean {
     const view = this.#view()
     const isSilent = this.#silence(view) >= this.#electionTimeout * CUT_OFF
@@ -93,7 +80,6 @@ export class LeaderReach {
     return clock - this.#reachedAt
   }
 
-  /** True if this member leads, or has heard from its leader within half an election timeout. */
   get isFresh(): boolean {
     const view = this.#view()
     return (view.leads || view.connected) && this.#silence(view) <= this.#electionTimeout * HEARD

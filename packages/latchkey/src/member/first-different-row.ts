@@ -1,7 +1,7 @@
 // Driver: finds the first row in which the states of two members differ. Both members have kept a view of
 // their state after the same entry. The search compares checksums of a thousand rows at a time, then of
-// thirty rows, and then of single rows. So the search needs little memory. If one of the two members has
-// closed its view, the search ends, and the next comparison of hashes starts a new search.
+// thirty rows, and then of single rows. If one of the two members has closed its view, the search ends. The
+// next comparison of hashes starts a new search.
 
 import { elementAt, type Clock, type Random, type Timer } from '@latchkey/base'
 import { type StateDigest, nameOfRow, type RowsDigest, type SpaceName } from '@latchkey/kv'
@@ -10,7 +10,6 @@ import { type MemberMessage, firstId } from './non-raft-member-messages.js'
 type Question = Extract<MemberMessage, { kind: 'compare' }>
 type Answer = Extract<MemberMessage, { kind: 'compared' }>
 
-/** A row that differs between the two members. */
 interface Difference {
   readonly space: SpaceName
   readonly key: string
@@ -21,19 +20,17 @@ interface StateSearchPorts {
   readonly clock: Clock
   /** Must give different numbers after each start of the process. */
   readonly random: Random
-  /**
-   * Returns a view of the state after the entry `index`, or undefined if the state has changed since then.
-   */
+  /** Undefined if the state has changed since the entry `index`. */
   readonly freeze: (index: number) => Promise<StateDigest | undefined>
   readonly send: (to: string, message: Question | Answer) => void
   readonly found: (from: string, index: number, difference: Difference) => void
 }
 
-/** How many rows one request covers, in each step of the search. The last step compares single rows. */
+/** How many rows one request covers in each step of the search. */
 const ROWS = [1_000, 30, 1] as const
-/** In ms. If no request uses the kept view for this time, the member closes the view. */
+/** In ms. A view without requests is closed after this time. */
 const IDLE_MS = 15_000
-/** In ms. A member waits this long for the answer to one request of the search. */
+/** In ms. The longest wait for the answer to one request. */
 const PATIENCE_MS = 10_000
 
 interface Held {
@@ -52,8 +49,8 @@ export class StateSearch {
   readonly #searching = new Set<string>()
   #held: Held | undefined
   /**
-   * The ids of requests begin at another number in each process. Otherwise the late answer to a request of
-   * the former process could complete a request of this process (C5).
+   * The ids of requests begin at another number in each process. Otherwise a late answer to the former
+   * process could complete a request of this process (C5).
    */
   #lastId: number
   #closed = false
@@ -64,8 +61,8 @@ export class StateSearch {
   }
 
   /**
-   * Keeps a view of the state after the entry `index`. Resolves to undefined if the state has changed since
-   * then, or if a view after another entry is kept.
+   * Keeps a view of the state after the entry `index`. Undefined if the state has changed since then, or if
+   * another view is kept.
    */
   hold(index: number): Promise<StateDigest | undefined> {
     if (this.#closed) return Promise.resolve(undefined)
@@ -77,8 +74,7 @@ export class StateSearch {
 
   async #freeze(index: number): Promise<StateDigest | undefined> {
     const state = await this.#ports.freeze(index).catch(() => undefined)
-    // `state` is undefined if the state has changed or the member has stopped. The next comparison of hashes
-    // then tries again.
+    // The state has changed, or the member has stopped. The next comparison of hashes tries again.
     if (state === undefined && this.#held?.index === index) this.#closeView()
     return state
   }
@@ -92,14 +88,11 @@ export class StateSearch {
     const held = this.#held
     this.#held = undefined
     held?.timer?.cancel()
-    // The view is not used any more, so an error at its end does not matter.
+    // Nobody uses the view any more, so an error of close() does not matter.
     held?.state.then((state) => state?.close()).catch(() => {})
   }
 
-  /**
-   * Searches these key spaces for the first row that differs from the other member's. Resolves to true if the
-   * search is complete. Only one search with each member runs at a time.
-   */
+  /** Resolves to true if the search is complete. Only one search with each member runs at a time. */
   async search(from: string, index: number, spaces: readonly SpaceName[]): Promise<boolean> {
     if (this.#searching.has(from)) return false
     this.#searching.add(from)
@@ -156,7 +149,7 @@ export class StateSearch {
       const state = await this.hold(index)
       digest = await state?.digest(space, after, undefined, Math.min(rows, ROWS[0]))
     } catch {
-      // The view was closed during the request, so the answer says that this member has no view.
+      // The view was closed during the request. The answer says that this member has no view.
     }
     const answer = digest && { sum: digest.sum, last: digest.last }
     if (!this.#closed) this.#ports.send(from, { kind: 'compared', id, rows: answer })
@@ -174,10 +167,6 @@ export class StateSearch {
   }
 }
 
-/**
- * Describes the first row that differs. Only one member has the row, or both members have the row with
- * different bytes.
- */
 function differenceOf(
   space: SpaceName,
   here: Uint8Array | undefined,

@@ -2,26 +2,25 @@
 // connection closes, such a request ends as unknown. A request that could not be sent ends as refused. This
 // file sends no request twice, because only the client knows whether a retry is safe.
 //
-// Law: every request ends. An answer may be lost while the connection stays open, and a stopped process
-// answers nothing while its connection is still open. So a command ends as unknown when another member
-// becomes leader, and every request ends when its time is over.
+// Law: every request ends. An answer may be lost although the connection stays open, and a stopped process
+// answers nothing. So a command ends as unknown when another member becomes leader, and every request ends
+// when its time is over.
 //
-// Law: an answer ends only the request that it answers (C5). After a restart of this member, a leader may
-// still answer requests of the process before. So the ids of requests begin at another number in each
-// process.
+// Law: an answer ends no other request than its own (C5). After a restart of this member, a leader may still
+// answer requests of the former process. So each process begins its ids at another number.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { CommandRequest } from '@latchkey/protocol'
 import type { Outcome } from '@latchkey/raft'
 import { type MemberMessage, encodeMemberMessage, firstId } from './non-raft-member-messages.js'
 
-/** How many requests to all other members may be unanswered. A further request is refused as busy. */
+/** How many requests may be unanswered. A further request is refused as busy. */
 const MOST_PENDING = 20_000
-/** In ms. A command that has no answer after this time ends as unknown. */
+/** In ms. Without an answer, a command ends as unknown after this time. */
 const COMMAND_MS = 10_000
-/** In ms. An admin call may take this long, because it may wait for a change of membership. */
+/** In ms. An admin call may wait for a change of membership. */
 const CALL_MS = 120_000
-/** In ms. At this interval, the forwarder looks for requests whose time is over. */
+/** In ms, between two searches for requests whose time is over. */
 const LOOK_MS = 1_000
 
 interface Pending {
@@ -41,7 +40,7 @@ interface ForwarderPorts {
 
 export class Forwarder {
   readonly #ports: ForwarderPorts
-  /** The unanswered requests by their ids, in the order in which they were sent. */
+  /** The unanswered requests by id, in the order of sending. */
   readonly #pending = new Map<number, Pending>()
   #lastId: number
   #timer: Timer | undefined
@@ -81,7 +80,7 @@ export class Forwarder {
     tell({ type: 'refused', reason: 'not-leader' })
   }
 
-  /** Handles an answer from the member `from`. If no request waits for the answer, the answer is dropped. */
+  /** Drops an answer for which no request waits. */
   answered(from: string, message: MemberMessage): void {
     if (
       message.kind !== 'applied' &&
@@ -97,16 +96,16 @@ export class Forwarder {
   }
 
   /**
-   * Ends the requests to the member `peer` as unknown, because the connection to `peer` has closed. `peer`
-   * may still execute these requests.
+   * The connection to `peer` has closed, but `peer` may still execute the requests. So the requests end as
+   * unknown.
    */
   lost(peer: string): void {
     this.#giveUp(({ to }) => to === peer)
   }
 
   /**
-   * Called when `leader` has become the leader. Commands that were sent to any other member may never be
-   * answered, so this function ends these commands as unknown.
+   * `leader` is the new leader. Another member may never answer the commands that were sent to it, so these
+   * commands end as unknown.
    */
   leads(leader: string): void {
     this.#giveUp(({ to, isCall }) => to !== leader && !isCall)
@@ -130,7 +129,7 @@ export class Forwarder {
     return this.#ports.clock.after(LOOK_MS, look, { ref: false })
   }
 
-  /** Stops the timer and drops all requests. The code that sent a request then gets no outcome. */
+  /** The senders of the dropped requests get no outcome. */
   close(): void {
     this.#timer?.cancel()
     this.#timer = undefined

@@ -32,7 +32,7 @@ export interface AuthOptions {
   memberToken?: string | readonly string[] | undefined
 }
 
-/** The tokens that the member accepts now, including the tokens of the file. */
+/** Includes the tokens of the file. */
 export interface Auth {
   readonly tokens: readonly TokenEntry[]
   readonly memberToken: string | readonly string[] | undefined
@@ -70,49 +70,40 @@ export interface TokenEntry {
   locks?: readonly string[] | undefined
 }
 
-/** A caller as the member knows it: the rights of the caller, and the caller's name in logs and metrics. */
 export interface Identity {
   /** The name never contains any part of the token. */
   readonly name: string
   readonly rights: readonly Right[]
   /**
-   * The prefixes of the keys that the identity may read and change. Undefined means all keys. The function
-   * tidyPrefixes has sorted the list and removed prefixes that another prefix covers.
+   * The prefixes of the allowed keys. Undefined means all keys. tidyPrefixes has sorted the list and removed
+   * prefixes that another prefix covers.
    */
   readonly keys: readonly Uint8Array[] | undefined
-  /** The prefixes of the locks that the identity may use, sorted like `keys`. Undefined means all locks. */
+  /** Like `keys`, for locks. */
   readonly locks: readonly Uint8Array[] | undefined
 }
 
-/** The identity of every caller if no tokens are configured. */
 export const ANONYMOUS: Identity = { name: 'anonymous', rights: RIGHTS, keys: undefined, locks: undefined }
-/** The identity of the store that is embedded in the same process as the member. */
 const EMBEDDED: Identity = { ...ANONYMOUS, name: 'embedded' }
-/**
- * Returns the identity of the store that is embedded in member `member`. All members use the same name for
- * this store.
- */
+/** All members use the same name for the store that is embedded in `member`. */
 export const embeddedIn = (member: string): Identity => ({ ...EMBEDDED, name: `embedded in ${member}` })
 
 interface Known {
   readonly digest: Uint8Array | undefined
   readonly cert: string | undefined
-  /**
-   * All fields of the entry except its token, as JSON. Two equal texts mean that the entry has not changed.
-   */
+  /** All fields of the entry except its token, to see whether the entry has changed. */
   readonly says: string
   readonly who: Identity
 }
 
 /**
- * The tokens that a member accepts. Each entry has one identity object. When tokens are read again, an
- * unchanged entry keeps its identity object of `before`. So open connections can compare identities with
- * `===`.
+ * When tokens are read again, an unchanged entry keeps its identity object of `before`. So open connections
+ * can compare identities with `===`.
  */
 export class Identities {
   readonly #known: readonly Known[] | undefined
 
-  /** `tokens` is undefined if no tokens are configured. The caller has already checked the entries. */
+  /** Undefined `tokens` means that no tokens are configured. The entries are already checked. */
   constructor(tokens: readonly TokenEntry[] | undefined, before?: Identities) {
     const known = before === undefined ? undefined : before.#known
     this.#known = tokens?.map((entry, at) => {
@@ -123,19 +114,18 @@ export class Identities {
     })
   }
 
-  /** Returns the identity for the name (CN) in a client's certificate. */
   ofCertificate(name: string | undefined): Identity | undefined {
     return name === undefined ? undefined : this.#known?.find(({ cert }) => cert === name)?.who
   }
 
-  /** Returns false if the entry of this identity was removed or changed after the client connected. */
+  /** False if the entry was removed or changed after the client connected. */
   has(who: Identity): boolean {
     return this.#known === undefined ? who === ANONYMOUS : this.#known.some((one) => one.who === who)
   }
 
   /**
-   * Returns the identity for a token, or undefined if no entry accepts the token. The function compares all
-   * digests, each in constant time. So an attacker learns nothing about a token from the duration.
+   * Compares all digests, each in constant time. So an attacker learns nothing about a token from the
+   * duration.
    */
   of(token: string | undefined): Identity | undefined {
     if (this.#known === undefined) return ANONYMOUS
@@ -150,8 +140,8 @@ const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =
   a === undefined || b === undefined ? a === b : timingSafeEqual(a, b)
 
 /**
- * Returns the SHA-256 of the token. An entry with a token and an entry with its `sha256` have the same
- * digest. So the check of the list finds a token that occurs in both forms.
+ * A token has one digest, whether the entry has `token` or `sha256`. So the check of the list finds a token
+ * in two entries.
  */
 export const digestOf = ({ token, sha256: hex }: TokenEntry): Uint8Array =>
   hex === undefined ? sha256(token ?? '') : Buffer.from(hex, 'hex')

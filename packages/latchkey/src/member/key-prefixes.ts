@@ -3,15 +3,12 @@
 import { compareBytes, prefixEnd, startsWith } from '@latchkey/base'
 
 type Key = Uint8Array
-/**
- * A range of keys, with its start and without its end. null means that the range has no limit on this side.
- */
+/** The range contains its start, but not its end. `null` means no limit on this side. */
 export type Span = readonly [start: Key | null, end: Key | null]
 
 /**
- * Returns the prefix of the key. The list is sorted, and no prefix in the list begins with another prefix, so
- * at most one prefix can match. A binary search finds this prefix, so a client with many prefixes costs
- * little more time.
+ * The list is sorted, and no prefix begins with another prefix, so at most one prefix can match. A binary
+ * search costs little time for many prefixes.
  */
 export function prefixOf(prefixes: readonly Key[], key: Key): Key | undefined {
   let [low, high] = [0, prefixes.length]
@@ -31,9 +28,7 @@ export function isBelowOne(prefixes: readonly Key[], [start, end]: Span): boolea
   return last === undefined || (end !== null && compareBytes(end, last) <= 0)
 }
 
-/**
- * Returns the prefixes as an Identity needs them: sorted, and without prefixes that another prefix covers.
- */
+/** Sorts the prefixes, and drops prefixes that another prefix covers. */
 export function tidyPrefixes(prefixes: readonly Key[]): readonly Key[] {
   const tidy: Key[] = []
   for (const prefix of [...prefixes].sort(compareBytes)) {

@@ -1,23 +1,23 @@
 // Driver: measures for how long this member has known no leader. Other members may refuse this member's
 // connection and say that it was removed. This member believes the others only after a time without a leader
-// (M12). A member that did not run when it was removed does not find its removal in its own log. No other
-// member connects to such a member any more.
+// (M12). A member that did not run during its removal has no entry about the removal in its log, and no other
+// member connects to it.
 //
 // Laws:
-//   - The time counts only while no leader is known. The time never counts for a member that knows no other
-//     members yet, because a joining member waits until the others connect to it.
-//   - The result is only a hint for messages to clients. The result causes no vote, no entry and no write,
-//     and the next leader cancels it.
+//   - The time counts only while no leader is known. No time counts for a joining member, which knows no
+//     other members and waits for their connections.
+//   - The result is used in messages to clients, and causes no vote, no entry and no write. The next leader
+//     cancels the result.
 
 import type { Clock, Timer } from '@latchkey/base'
 
 interface LeaderlessTimePorts {
   readonly clock: Clock
-  /** In ms. After this time without a leader, this member believes that it was removed. */
+  /** In ms. The time without a leader after which this member believes the others. */
   readonly patience: number
-  /** Returns true if a leader is known, or if this member knows no other members yet. */
+  /** True if a leader is known, or if this member knows no other members. */
   isCalm(): boolean
-  /** Returns the id of a member that says that this member was removed. Undefined if none says so. */
+  /** The id of a member that reports this member as removed. */
   missedBy(): string | undefined
   tell(by: string): void
 }

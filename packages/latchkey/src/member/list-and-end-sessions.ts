@@ -1,5 +1,5 @@
-// Driver: the admin calls that list the sessions and end one session. These calls need no session themselves,
-// so they work even when no more sessions can be opened.
+// Driver: the admin calls that list the sessions and end one session. The calls themselves need no session,
+// so they work even if the limit of sessions is reached.
 
 import { type KvStore, RecordSource } from '@latchkey/kv'
 import {
@@ -27,7 +27,7 @@ export function listSessions(node: RaftNode, kv: KvStore): Promise<SessionResult
   })
 }
 
-/** Ends a session. Must run on the leader. Resolves to true if the session existed. */
+/** Must run on the leader. Resolves to true if the session existed. */
 export function endSession(node: RaftNode, given: unknown): Promise<unknown> {
   const id = typeof given === 'string' && /^[1-9][0-9]{0,15}$/.test(given) ? Number(given) : 0
   if (id < 1 || id > CAPS.recordNumber)

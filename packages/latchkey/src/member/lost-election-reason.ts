@@ -1,13 +1,12 @@
 // Rule: explains why this member has lost an election. The explanation names members that refused their vote,
-// members that did not answer, and a member that leads or has a higher term. The message with a refused vote
-// has no reason, so the reasons stay unknown.
+// members that did not answer, and a member that leads or has a higher term. A refused vote comes without a
+// reason.
 
 import type { LostCampaign, MemberId } from '@latchkey/raft'
 
 interface Outcome {
   readonly self: MemberId
   readonly voters: readonly MemberId[]
-  /** The present leader. Undefined if this member knows no leader. */
   readonly leader: MemberId | undefined
 }
 

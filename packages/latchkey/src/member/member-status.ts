@@ -4,10 +4,9 @@ import { type LeaderReply, leaderlessMessage, type MemberStatus, type Status } f
 import { type Membership, membersOf, type Replica } from '@latchkey/raft'
 import type { PeerTimes } from './connected-since.js'
 
-/** The fields of the status that concern the member's process. */
 type OfProcess = Pick<Status, 'version' | 'uptimeMillis' | 'dateMillis'>
 
-/** `removed` is the message for clients if this member was removed, and undefined otherwise. */
+/** `removed` is the message for clients of a removed member. */
 export function statusOf(
   replica: Replica,
   removed: string | undefined,
@@ -60,10 +59,7 @@ function memberStatus(
   }
 }
 
-/**
- * Returns what clients learn about the leader. If no leader is known, the reply names the members that are
- * missing.
- */
+/** If no leader is known, the reply names the missing members. */
 export function leaderReplyOf(replica: Replica, membership: Membership): LeaderReply {
   const { node, transport } = replica
   const { leader, term, role } = node.raft
@@ -90,7 +86,6 @@ export function leaderReplyOf(replica: Replica, membership: Membership): LeaderR
   }
 }
 
-/** Returns why no leader is known, or undefined if one is known. */
 export function whyNoLeader(replica: Replica): string | undefined {
   const reply = leaderReplyOf(replica, replica.node.raft.membership)
   return reply.id === undefined ? leaderlessMessage(reply) : undefined

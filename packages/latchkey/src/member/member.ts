@@ -44,7 +44,9 @@ import { memberCounters } from './metrics-from-counters.js'
 import { memberFigures } from './member-metric-values.js'
 import { statusOf } from './member-status.js'
 
-/** In election timeouts. A member without a leader for this long believes others that say it was removed. */
+/**
+ * In election timeouts. The time without a leader after which a member believes others that it was removed.
+ */
 const LEADERLESS_TIMEOUTS = 4
 
 interface MemberPorts {
@@ -58,20 +60,16 @@ interface MemberPorts {
   readonly transport: ReplicaPorts['transport']
   readonly newId: () => string
   readonly note?: DirectoryNote | undefined
-  /** The simulator's observer of each step of the replica. Undefined in production. */
+  /** Undefined in production. The simulator observes each step of the replica. */
   readonly observer?: ReplicaPorts['observer']
   /** Called when this member may serve clients (data-directory-in-wrong-cluster.ts). */
   readonly asked?: (() => void) | undefined
-  /**
-   * Returns the reason why no member may be added, if connections between members are not authenticated.
-   * Returns undefined if members may be added.
-   */
+  /** Why no member may be added. Undefined if connections between members are authenticated. */
   readonly whyNoMembers?: (() => string | undefined) | undefined
   /** Undefined if requests are not traced. */
   readonly tracer?: RequestTracer | undefined
-  /** Returns the bytes on disk. Undefined if the member stores nothing on a disk. */
   readonly diskUse?: (() => Promise<DiskUse>) | undefined
-  /** Must delete this member's state and open the member again, after the call has returned. */
+  /** Deletes this member's state and opens the member again, both after the call has returned. */
   rebuild(): void
   machine(hooks: {
     granted(session: number, key: Uint8Array, owner: OwnerResult): void
@@ -258,7 +256,7 @@ export class Member extends Emitter<MemberEvents> {
     return this.#ownMembership.isOver
   }
 
-  /** True if the membership that this member has applied does not list this member. */
+  /** True if the applied membership does not list this member. */
   get isOutside(): boolean {
     const members = membersOf(this.replica.node.applied.membership)
     return members.length > 0 && !members.includes(this.id)
@@ -273,7 +271,6 @@ export class Member extends Emitter<MemberEvents> {
     })
   }
 
-  /** Returns the counters since the member was opened. `status` is the present status. */
   counters(status: Status): Metric[] {
     const [calls, queued] = [this.#calls, this.#commands.waiting]
     return memberCounters({
@@ -286,10 +283,7 @@ export class Member extends Emitter<MemberEvents> {
     })
   }
 
-  /**
-   * Resolves after a linearizable read. Such a read proves that this member knows a leader and has applied
-   * all entries that were committed before the call.
-   */
+  /** Resolves after a linearizable read. All entries that were committed before the call are then applied. */
   ready(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.replica.node.read((outcome) =>
@@ -298,10 +292,7 @@ export class Member extends Emitter<MemberEvents> {
     })
   }
 
-  /**
-   * Opens a connection for a client in this process. A reply reaches `tell` in a later turn of the event loop
-   * than its request.
-   */
+  /** A reply reaches `tell` in a later turn of the event loop than its request. */
   clientConnection(
     tell: (reply: LinkReply) => void,
     identity: Identity,
@@ -323,8 +314,8 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   /**
-   * If no leader is known, tells the waiting clients which members are missing. Called when a connection
-   * between members was opened or closed.
+   * A connection between members was opened or closed. Without a leader, the clients learn which members are
+   * missing.
    */
   reachesOthers(): void {
     if (this.replica.node.raft.leader === undefined) this.#clients.tellLeader()
@@ -355,10 +346,7 @@ export class Member extends Emitter<MemberEvents> {
     }
   }
 
-  /**
-   * Compares this state hash with those of other members. The caller applies no entry before the promise
-   * resolves.
-   */
+  /** The caller applies no entry until the promise resolves. */
   onStateHash(hash: StateHash): Promise<unknown> | undefined {
     return this.#states.onStateHash(hash)
   }
@@ -367,10 +355,7 @@ export class Member extends Emitter<MemberEvents> {
     return this.replica.transport.sendApp(to, encodeMemberMessage(message))
   }
 
-  /**
-   * Deletes this member's state and opens the member again. The cluster must have another voter, which can
-   * send the state.
-   */
+  /** The cluster must have another voter, which can send the state. */
   #rebuild(): void {
     const { node, transport } = this.replica
     const others = node.raft.membership.voters.filter((id) => id !== this.id)

@@ -2,11 +2,10 @@
 // committed. A call names the wanted membership, so a repeated call changes nothing twice (M15).
 //
 // Laws:
-//   - If this member's disk fails after a change was proposed, the other members may still commit the change.
-//     So the caller gets ERR_OUTCOME_UNKNOWN with the failure as its cause. An error of the disk would
-//     wrongly say that nothing was changed (N5).
-//   - The leader also makes changes of its own, for example it completes a joint configuration. A call waits
-//     for these changes. While a different change of another caller is not committed, a call fails (M3).
+//   - If this member's disk fails after the proposal of a change, the other members may still commit the
+//     change. So the caller gets ERR_OUTCOME_UNKNOWN, with the failure as its cause (N5).
+//   - A call waits for changes that the leader makes itself, for example for the end of a joint
+//     configuration. A call fails if a different change of another caller is not committed yet (M3).
 //   - Two members never have the same address (M26). Otherwise connections to one member would reach the
 //     other and be refused, and a voter that never answers would count for majorities.
 //   - If the leader steps down before a call has proposed its change, the call ends as not applied.
@@ -22,19 +21,16 @@ import {
   type RaftNode,
 } from '@latchkey/raft'
 
-/** Returns the change to propose now. Returns an error if this change can never be proposed. */
+/** Returns an error if the change can never be proposed. */
 type Ask = () => MembershipChange | LatchkeyError
 type IsReached = (now: Membership) => boolean
 
 /**
- * In election timeouts. If a call could not propose its change within this time, the call fails. Within this
- * time, a leader completes its own changes, or steps down because it reaches no majority.
+ * In election timeouts. A call that cannot propose its change within this time fails. A leader needs less
+ * time to complete its own changes, or to step down without a majority.
  */
 const BOOK_KEEPING_TIMEOUTS = 2
-/**
- * In ms. If a change is not committed within this time after it was proposed, the call ends with
- * ERR_OUTCOME_UNKNOWN.
- */
+/** In ms. A proposed change that is not committed after this time ends with ERR_OUTCOME_UNKNOWN. */
 const COMMIT_MS = 60_000
 
 export class MemberChanges {
@@ -87,7 +83,6 @@ export class MemberChanges {
     return isMember(membership, id) ? undefined : noSuchMember(id, membership)
   }
 
-  /** Returns the error if another member has this address, or undefined if the address is free. */
   #taken(id: string, url?: string): LatchkeyError | undefined {
     const { peers } = this.#node.raft.membership
     const wanted = url ?? peers[id]?.url ?? ''
@@ -104,16 +99,11 @@ export class MemberChanges {
   }
 }
 
-/** Returns the error for a call that names a member that does not exist. */
 export function noSuchMember(id: unknown, membership: Membership): LatchkeyError {
   const known = membersOf(membership).join(', ')
   return new LatchkeyError('ERR_MISMATCH', `There is no member ${show(id)}: the members are ${known}.`)
 }
 
-/**
- * One call for a change. The call first proposes the change, perhaps after a wait, and then waits for the
- * commit.
- */
 class MembershipCall {
   readonly #node: RaftNode
   readonly #clock: Clock
@@ -160,8 +150,7 @@ class MembershipCall {
     if (this.#isReached(applied.membership)) return this.#end()
     const change = this.#ask()
     if (change instanceof LatchkeyError) return this.#end(change)
-    // If another call has proposed the same change, and that change is not committed yet, this call waits for
-    // the commit and proposes nothing.
+    // Another call may have proposed the same change. This call then waits for the commit.
     if (role === 'leader' && this.#isReached(raft.membership)) return this.#isProposed()
     const proposal = this.#node.proposeChange(change)
     if (proposal.ok) return this.#isProposed()
@@ -177,10 +166,8 @@ class MembershipCall {
   }
 
   /**
-   * Ends the call, because this leader has stepped down. If the change was not proposed, the call fails as
-   * not applied. If the change was proposed, this member may still apply it within an election timeout, for
-   * example its own removal (M11). After that time, the call ends with ERR_OUTCOME_UNKNOWN, because the new
-   * leader may or may not commit the change.
+   * This leader has stepped down. It may still apply a proposed change within an election timeout, for
+   * example its own removal (M11). Later, the new leader may or may not commit the change.
    */
   #left(): void {
     if (this.#proposed) this.#after(this.#node.options.electionTimeout, () => this.#end(unknown()))

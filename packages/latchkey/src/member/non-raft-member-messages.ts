@@ -5,10 +5,7 @@ import { copyBytes, type Random } from '@latchkey/base'
 import { SPACE_NAMES, type SpaceName } from '@latchkey/kv'
 import { CAPS, isTraceparent, pack, unpack } from '@latchkey/protocol'
 
-/**
- * A message between two members. A follower forwards a request to the leader, and the leader answers with the
- * outcome. The sender of a request chooses the `id`, and the answer has the same `id`.
- */
+/** The sender of a request chooses the `id`, and the answer has the same `id`. */
 export type MemberMessage =
   | {
       readonly kind: 'command'
@@ -17,32 +14,32 @@ export type MemberMessage =
       readonly number: number
       readonly done: number
       readonly body: Uint8Array
-      /** The W3C traceparent of the span that sent the command. Undefined if the command is not traced. */
+      /** The W3C traceparent of the sender's span. */
       readonly trace?: string | undefined
     }
   /**
-   * The result of an applied command. `time` is the cluster time of its entry, from which a holder computes
-   * an upper bound of cluster time (CT5). `time` is 0 if the answer proves nothing about the present.
+   * `time` is the cluster time of the command's entry, from which a holder computes an upper bound of cluster
+   * time (CT5). A `time` of 0 proves nothing.
    */
   | { readonly kind: 'applied'; readonly id: number; readonly time: number; readonly bytes: Uint8Array }
   /**
-   * `refused`: this attempt did not write the command into the log, for the given reason. `unknown`: the
-   * leader has the command, and nobody knows whether it will be applied.
+   * `refused`: the command was not written into the log. `unknown`: the leader has the command, and nobody
+   * knows whether it will be applied.
    */
   | { readonly kind: 'refused'; readonly id: number; readonly reason: string }
   | { readonly kind: 'unknown'; readonly id: number }
   /** An admin call, for example a change of membership or a transfer of leadership. */
   | { readonly kind: 'call'; readonly id: number; readonly call: string; readonly args: readonly unknown[] }
   | { readonly kind: 'returned'; readonly id: number; readonly answer: Uint8Array }
-  /** The sender's state after it applied the entry `index`: one hash for each key space (state-hash-check.ts). */
+  /** The sender's state after the entry `index`: one hash for each key space (state-hash-check.ts). */
   | {
       readonly kind: 'stateHashes'
       readonly index: number
       readonly spaces: Readonly<Record<string, string>>
     }
   /**
-   * Asks for a checksum of at most `rows` rows of a key space, in the state after the entry `index`. The
-   * first of these rows is the row after the key `after` (see first-different-row.ts).
+   * Asks for a checksum of at most `rows` rows after the key `after`, in the state after the entry `index`
+   * (see first-different-row.ts).
    */
   | {
       readonly kind: 'compare'
@@ -54,7 +51,7 @@ export type MemberMessage =
     }
   /**
    * The answer to `compare`: `sum` is the checksum of the rows, and `last` is the key of the last row. `rows`
-   * is undefined if the sender no longer has the state after that entry.
+   * is undefined if the sender no longer has that state.
    */
   | {
       readonly kind: 'compared'
@@ -74,9 +71,9 @@ export type LinkMessage =
   | { readonly kind: 'linkRequests'; readonly id: number; readonly frame: Uint8Array }
   | { readonly kind: 'linkClose'; readonly id: number }
   | { readonly kind: 'linkReplies'; readonly id: number; readonly frame: Uint8Array }
-  /** The member that serves the link has refused or ended the link. */
+  /** From the member that serves the link. */
   | { readonly kind: 'linkClosed'; readonly id: number; readonly reason: string }
-  /** Tells the receiver that the cluster no longer lists it as a member, after the entry `index`. */
+  /** The receiver is no member any more, since the entry `index`. */
   | { readonly kind: 'notMember'; readonly index: number }
 
 const KINDS = [
@@ -99,9 +96,9 @@ const KINDS = [
 type Kind = (typeof KINDS)[number]
 
 /**
- * Law: the numbers of requests begin at another number at each start of a member. So an answer to a request
- * from before a restart never completes a request from after the restart (C5). The first number is drawn at
- * random from 2^32 values, about half a million apart. The greatest value is far below 2^53.
+ * Law: the ids of requests begin at another number at each start of a member. So an answer to a request from
+ * before a restart never completes a later request (C5). The first id is one of 2^32 random values, which are
+ * half a million apart. All are far below 2^53.
  */
 export const firstId = (random: Random): number => 1 + random.next() * 2 ** 19
 
@@ -154,15 +151,14 @@ const isSpaceName = (value: unknown): value is SpaceName =>
   (SPACE_NAMES as readonly unknown[]).includes(value)
 const copyOf = (value: Uint8Array | null): Uint8Array | undefined =>
   value === null ? undefined : copyBytes(value)
-/** No state has more key spaces than this. A longer list is refused. */
+/** A message with more key spaces is refused. */
 const MOST_SPACES = 64
 const isSpace = (pair: unknown): pair is [string, string] =>
   Array.isArray(pair) && pair.length === 2 && pair.every((part) => text(part) && part !== '__proto__')
 const bytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array
-/** In bytes. A short text, such as a reason or the id of a member, is not longer than this. */
+/** In bytes. The limit of short texts, such as reasons and ids of members. */
 const MOST_TEXT = 4_096
 const text = (value: unknown): value is string => typeof value === 'string' && value.length <= MOST_TEXT
-/** How many arguments an admin call may have. */
 const MOST_ARGUMENTS = 8
 const areArguments = (value: unknown): value is (string | null)[] =>
   Array.isArray(value) &&
@@ -170,10 +166,7 @@ const areArguments = (value: unknown): value is (string | null)[] =>
   value.every((one: unknown) => one === null || text(one))
 const isCommand = (value: unknown): value is Uint8Array => bytes(value) && value.length <= CAPS.commandBytes
 
-/**
- * Returns whether a record of the log has room for this number. A leader writes a forwarded command into its
- * log, so it refuses a larger number here.
- */
+/** Whether the number fits into a record of the log. A leader writes forwarded commands into its log. */
 const fitsRecord = (value: unknown): value is number => count(value) && value <= CAPS.recordNumber
 
 export function decodeMemberMessage(frame: Uint8Array): MemberMessage | null {

@@ -12,19 +12,15 @@
 import type { Clock, Timer } from '@latchkey/base'
 import { type MemberId, type Membership, membersOf } from '@latchkey/raft'
 
-/** Returns the message for the operator of a removed member. */
 export const removed = (id: string): string =>
   `${id} was removed from its cluster. To have it back, start it over an empty directory with join: true and add it.`
 
 interface OwnMembershipPorts {
   readonly id: MemberId
   readonly clock: Clock
-  /** In ms. The removal is reported this long after it was applied. */
+  /** In ms. The time from the removal to its report. */
   readonly grace: number
-  /**
-   * True: this member was removed and answers no more requests. False: this member belongs to the cluster
-   * again.
-   */
+  /** False means that this member belongs to the cluster again. */
   tell(removed: boolean): void
 }
 
@@ -44,27 +40,21 @@ export class OwnMembership {
     return this.#isReported
   }
 
-  /**
-   * Looks whether the applied membership lists this member. Called after each change of the membership that
-   * this member has applied.
-   */
+  /** Called after each applied change of the membership. */
   look(membership: Membership): void {
     const members = membersOf(membership)
     if (members.includes(this.#ports.id)) this.#belongs()
     else if (this.#belonged && members.length > 0) this.#leaves()
   }
 
-  /**
-   * Reports this member as removed, because other members say so. This member's own log does not contain the
-   * removal.
-   */
+  /** Other members say that this member was removed. Its own log does not contain the removal. */
   reportedByOthers(): void {
     if (this.#isReported) return
     this.#isOnlyReported = true
     this.#tell(true)
   }
 
-  /** Cancels a removal that only other members have reported, because this member knows a leader. */
+  /** This member knows a leader. A removal that only other members have reported was wrong. */
   led(): void {
     if (this.#isOnlyReported) this.#tell(false)
   }

@@ -8,24 +8,21 @@
 
 import type { Clock } from '@latchkey/base'
 
-/**
- * In bytes. The answers to reads may have this many bytes in one turn of the event loop. To read so many
- * bytes takes about 16 ms on a slow core, far less than an election timeout.
- */
+/** In bytes. A read of this much takes about 16 ms on a slow core, far less than an election timeout. */
 const TURN_BYTES = 4 * 1024 * 1024
-/** In bytes. For each ms that a read takes, it counts as at least this many bytes. */
+/** In bytes. Each ms of a read counts as at least this many bytes. */
 const BYTES_A_MS = TURN_BYTES / 16
-/** In bytes. Each read counts as at least this much. */
+/** In bytes. The least that each read counts. */
 const LEAST = 100
 
-/** Reads the value, sends the answer, and returns the bytes of the answer. */
+/** Answers a read, and returns the bytes of the answer. */
 type Serve = () => number
 
 export class ReadTurns {
   readonly #clock: Clock
   /**
-   * The waiting reads of each client connection, in the order of their arrival. The connection that is first
-   * in this map has the next turn.
+   * The waiting reads of each client connection, in the order of their arrival. The first connection in this
+   * map has the next turn.
    */
   readonly #waiting = new Map<object, Serve[]>()
   #left = TURN_BYTES
@@ -43,7 +40,6 @@ export class ReadTurns {
     this.#schedule()
   }
 
-  /** Drops the waiting reads of a client connection that has closed. */
   left(clientConnection: object): void {
     this.#waiting.delete(clientConnection)
   }
@@ -51,8 +47,7 @@ export class ReadTurns {
   #serve(serve: Serve): void {
     const begun = this.#clock.now()
     const bytes = serve()
-    // The duration of a read counts too. For example, a query of locks examines all locks, even if the answer
-    // is short.
+    // The duration of a read counts too. A query of locks examines all locks, even for a short answer.
     this.#left -= Math.max(LEAST, bytes, (this.#clock.now() - begun) * BYTES_A_MS)
     if (this.#left <= 0) this.#schedule()
   }
@@ -72,7 +67,7 @@ export class ReadTurns {
       const [clientConnection, queue] = next
       this.#waiting.delete(clientConnection)
       const serve = queue.shift()
-      // If further reads of this connection wait, the connection goes to the end of the queue.
+      // A connection with further reads goes to the end of the queue.
       if (queue.length > 0) this.#waiting.set(clientConnection, queue)
       if (serve !== undefined) this.#serve(serve)
     }

@@ -24,9 +24,7 @@ export class Readiness {
     this.#ask()
   }
 
-  /**
-   * True if the member can serve. After the leader is lost, this becomes false within two election timeouts.
-   */
+  /** Becomes false within two election timeouts after the loss of the leader. */
   get ready(): boolean {
     return this.#clock.now() - this.#provenAt < this.#electionTimeout * 1.5
   }

@@ -1,6 +1,6 @@
 // Rule: removes the contexts of holds from answers to clients without the right to read. An answer about a
-// lock contains its Owner with the context, which the holder has set for readers. The context is removed even
-// if the client names itself as the holder, because the ids of holders are no secret.
+// lock contains the Owner with the context that the holder has set. The context is removed even if the client
+// names itself as the holder, because the ids of holders are no secret.
 
 import {
   type Answer,
@@ -19,23 +19,20 @@ export type HiddenFields = (answer: Answer | Uint8Array) => Answer | Uint8Array
 
 const OF_ONE_HOLD: ReadonlySet<number> = new Set([OP.release, OP.downgrade, OP.proclaim, OP.rotate])
 
-/**
- * Returns the function that removes the contexts from the answer to this command. Undefined if the answer has
- * no context.
- */
+/** Undefined if the answer has no context. */
 export function heldBackOf(command: Command): HiddenFields | undefined {
   const [op] = command
   if (op === OP.tryLock || op === OP.steal) return OF_ASKING
   if (op === OP.tryLockAll) return OF_ASKING_ALL
   if (OF_ONE_HOLD.has(op)) return OF_RELEASE
   if (op === OP.cancelWait) return OF_TICKET
-  // renew and releaseAll have a list of locks as the first argument. All other commands with a list there are
-  // writes with guards.
+  // A list as the first argument has the guards of a write. Only renew and releaseAll have a list of locks
+  // there.
   const isGuarded = op !== OP.renew && op !== OP.releaseAll && Array.isArray(command[1])
   return isGuarded ? OF_GUARDED : undefined
 }
 
-/** If the guard of a write fails, the answer contains the Owner of the guard's lock. */
+/** The answer to a failed guard contains the Owner of the guard's lock. */
 const OF_GUARDED: HiddenFields = (given) => {
   const answer = given instanceof Uint8Array ? decodeAnswer(given) : given
   if (!isError(answer) || !answer[4]) return given

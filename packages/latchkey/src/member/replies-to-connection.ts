@@ -5,17 +5,14 @@
 import { encodeReplies, type LinkReply } from '@latchkey/protocol'
 
 /**
- * In bytes. If the waiting replies have more bytes than this, they are sent before the turn ends. A small
- * frame of requests may ask for very large replies.
+ * In bytes. Replies with more bytes are sent before the turn ends. A small frame of requests may ask for very
+ * large replies.
  */
 const MOST_GATHERED = 1024 * 1024
 
 interface OutboxPorts {
   write(frame: Uint8Array): void
-  /**
-   * Called after a frame was written. Returns false if the client had too many unread bytes and its
-   * connection was closed.
-   */
+  /** Called after each write. Returns false if the connection was closed because of too many unread bytes. */
   wrote(): boolean
   defer(run: () => void): void
 }
@@ -24,10 +21,7 @@ export class Outbox {
   readonly #ports: OutboxPorts
   #replies: LinkReply[] = []
   #bytes = 0
-  /**
-   * The ids of the watches that get the events in the last reply. Each further watch with the same events
-   * adds its id here.
-   */
+  /** The ids of the watches that get the events of the last reply. */
   #lastIds: number[] = []
   #over = false
 
@@ -43,8 +37,8 @@ export class Outbox {
   }
 
   /**
-   * Adds the watch to the last reply if that reply has the same events. Watches of the same range get the
-   * same events one after another, so the events are sent once.
+   * Watches of the same range get the same events one after another. Their ids share one reply, so the events
+   * are sent once.
    */
   #joins(reply: LinkReply): boolean {
     const last = this.#replies[this.#replies.length - 1]
@@ -70,7 +64,7 @@ export class Outbox {
   }
 }
 
-/** Returns about how many bytes the reply has. Parts that are always small are not counted. */
+/** About how many bytes the reply has, without parts that are always small. */
 function weigh(reply: LinkReply): number {
   switch (reply.kind) {
     case 'answer':

@@ -17,17 +17,16 @@ export const tooMany = (): LatchkeyError =>
 export const viewGone = (): LatchkeyError =>
   new LatchkeyError('ERR_COMPACTED', 'The frozen view of this iteration is gone. Start the iteration again.')
 
-/** Returns the error for a command that was not written into the log, for the given reason. */
 export function refusalError(reason: string): LatchkeyError {
   if (reason === 'busy') return new LatchkeyError('ERR_BUSY')
   if (reason === 'too-large') return new LatchkeyError('ERR_TOO_LARGE')
   return new LatchkeyError('ERR_NO_LEADER')
 }
 
-/** Returns the reply to a request that was not executed and never will be. */
+/** For a request that was not executed and never will be. */
 export const refusedReply = (id: number, error: LatchkeyError): LinkReply => reply(id, true, error)
 
-/** Returns the reply to a request that failed while it was executed. */
+/** For a request that failed during its execution. */
 export const failedReply = (id: number, error: unknown): LinkReply =>
   reply(
     id,

@@ -10,7 +10,7 @@ import { type Clock, LimitedLines, type Logger } from '@latchkey/base'
 import type { OpenTelemetry, Span, SpanTerms } from '@latchkey/client'
 import { CAPS, isTraceparent, toTraceIds } from '@latchkey/protocol'
 
-/** In ms. If a request takes longer than this, its line in the log is a warning. */
+/** In ms. The log line of a longer request is a warning. */
 const SLOW_MS = 1_000
 const WARNINGS = { most: 20, every: 10_000 }
 
@@ -36,10 +36,7 @@ export class RequestTracer {
     return this.#open
   }
 
-  /**
-   * Begins to follow a request of a client, or a request that a follower has forwarded. Returns undefined if
-   * the request has no valid traceparent or the limit is reached.
-   */
+  /** Undefined if the traceparent is not valid or the limit is reached. */
   request(operation: string, parent: string, role: string, from?: string): RequestTrace | undefined {
     const { id, cluster } = this.#ports
     const attributes = {
@@ -59,8 +56,8 @@ export class RequestTracer {
   }
 
   /**
-   * Begins to follow an HTTP call that has a traceparent. If an instrumentation of node:http has already
-   * begun a span for the call, the member makes no second span, and only logs a line.
+   * If an instrumentation of node:http has begun a span for the call, the member makes no second span, and
+   * only logs a line.
    */
   httpCall(method: string, parent: unknown): RequestTrace | undefined {
     if (!isTraceparent(parent)) return undefined
@@ -70,7 +67,7 @@ export class RequestTracer {
     return this.#begin(method, parent, { name: method, kind: 'server', attributes, parent })
   }
 
-  /** Begins to follow a request. `terms` describes the span, or is undefined if no span is wanted. */
+  /** `terms` describes the span. Undefined if no span is wanted. */
   #begin(operation: string, parent: string, terms: SpanTerms | undefined): RequestTrace | undefined {
     if (this.#open >= CAPS.tracedRequests) return undefined
     const { openTelemetry, clock } = this.#ports
@@ -100,12 +97,9 @@ export class RequestTracer {
   }
 }
 
-/** A request that the member follows. `end` or `endHttp` must be called once. */
+/** `end` or `endHttp` must be called once. */
 export class RequestTrace {
-  /**
-   * The traceparent of the span that the member has made. If the member has made no span, this is the
-   * traceparent of the caller.
-   */
+  /** The traceparent of the member's span, or that of the caller if the member has made no span. */
   readonly traceparent: string
   readonly #span: Span | undefined
   readonly #ended: (code: string | undefined, name?: string) => void
@@ -120,13 +114,13 @@ export class RequestTrace {
     return this.#span === undefined ? work() : this.#span.run(work)
   }
 
-  /** Ends the request. `code` is the code of the error, or undefined if the request succeeded. */
+  /** Undefined if the request succeeded. */
   end(code: string | undefined): void {
     this.#span?.end(code === undefined ? {} : { 'db.response.status_code': code }, code)
     this.#ended(code)
   }
 
-  /** Ends an HTTP call. `route` is a path from the table of routes, such as /v1/kv/{key}. */
+  /** `route` is a path from the table of routes, such as /v1/kv/{key}. */
   endHttp(method: string, route: string, status: number): void {
     const name = `${method} ${route}`
     this.#span?.rename(name)

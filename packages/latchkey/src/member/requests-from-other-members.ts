@@ -1,9 +1,8 @@
 // Driver: runs the requests that other members send to this member. Such a request is a command that the
 // other member forwards for its client, or an admin call.
 //
-// Law: this member proposes a forwarded command or refuses it, and never forwards it again (M28). The sender
-// believes that this member leads. If that is wrong, the sender gets a refusal and sends the command to
-// another member.
+// Law: this member proposes a forwarded command or refuses it, and never forwards it again (M28). A sender
+// that was wrong about the leader gets a refusal and sends the command to another member.
 
 import { shortError } from '@latchkey/base'
 import { isPlainPut, type KvStore } from '@latchkey/kv'
@@ -55,9 +54,9 @@ export class RequestsOfMembers {
       trace?.end(codeOfOutcome(outcome))
       answer(from, outcomeMessage(command.id, outcome))
     }
-    // The sending member has already checked the form of the command and the rights of its client. A command
-    // with session 0 opens or ends a session, and the log entry of such a command contains no other command.
-    // Only the leader knows how many sessions are open, so the leader may still refuse to open a session.
+    // The sender has checked the form of the command and the rights of its client. A command with session 0
+    // opens or ends a session, and has a log entry of its own. The leader knows how many sessions are open,
+    // so it may refuse a new session.
     const alone = command.session === 0
     const refusal = alone ? this.#refusalOfSession(command.body) : undefined
     if (refusal !== undefined) {

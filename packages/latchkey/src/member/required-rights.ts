@@ -44,8 +44,8 @@
 // context.
 //
 // Law: each key of a request must have an allowed prefix, and each range must lie within one allowed prefix.
-// Otherwise the member refuses the whole request. The member never reduces a request to its allowed part.
-// Without this law: a client believes that a reduced scan is complete.
+// Otherwise the member refuses the whole request. Without this law: a client gets the allowed part of a scan
+// and believes that the scan is complete.
 
 import { prefixEnd } from '@latchkey/base'
 import {
@@ -231,9 +231,9 @@ function lockQuery(at: Key | null, isKey: boolean): Partial<Touched> {
 }
 
 /**
- * Returns the range of lock names for a range of stored lock keys. A stored key may begin with a byte for the
- * kind of lock. If only the end has such a byte, the range contains all plain lock names from its start on.
- * The result then has no end.
+ * Converts a range of stored lock keys to a range of lock names. A stored key may begin with a byte for the
+ * kind of lock. If only the end has such a byte, the range contains all plain lock names from its start on,
+ * and the result has no end.
  */
 function spanOfNames([start, end]: Span): Span {
   const from = start === null ? null : nameOfLockKey(start)
@@ -242,10 +242,7 @@ function spanOfNames([start, end]: Span): Span {
   return [from?.length === 0 ? null : from, to?.length === 0 ? null : to]
 }
 
-/**
- * Returns true if the identity has all rights and no prefixes. The member then need not compute which keys a
- * request touches.
- */
+/** With all rights and no prefixes, the keys of a request need not be computed. */
 const mayDoAll = (who: Identity): boolean => who.rights.length === RIGHTS.length && !isLimited(who)
 
 export function refusalOfCommand(who: Identity, command: Command): LatchkeyError | undefined {
@@ -277,7 +274,6 @@ export function refusalOfWatch(
 
 export const isLimited = ({ keys, locks }: Identity): boolean => keys !== undefined || locks !== undefined
 
-/** Returns whether the member may tell this identity that the lock was granted. */
 export const mayTouchLock = ({ locks }: Identity, key: Key): boolean =>
   locks === undefined || prefixOf(locks, nameOfLockKey(key)) !== undefined
 
@@ -304,23 +300,18 @@ const isWithin = (prefixes: readonly Key[], keys: readonly Key[], spans: readonl
   spans.every((span) => isBelowOne(prefixes, span))
 
 /**
- * Returns whether the session belongs to another identity. A session belongs to the identity that opened it.
- * The id of a session is an index of the log, so anybody can guess an id. Without this check: a client ends
- * the session of another client, whose waiters then leave their queues. Or a client reports that the calls of
- * another client are finished, and the retries of these calls are refused. Without tokens, all clients have
- * the same identity. If this member does not know the session yet, `opener` is undefined, and the session is
- * not checked here.
+ * A session belongs to the identity that opened it. The id of a session is an index of the log, so anybody
+ * can guess an id. Without this check: a client ends the session of another client, whose waiters then leave
+ * their queues. Or a client reports that the calls of another client are finished, and the retries of these
+ * calls are refused. `opener` is undefined if this member does not know the session yet.
  */
 export const isOthersSession = ({ name }: Identity, opener: string | undefined): boolean =>
   opener !== undefined && opener !== openerName(name)
 
-/** Returns true if no token names the identity. Several clients may share such an identity. */
+/** Several clients may share such an identity. */
 export const isAnonymous = ({ name }: Identity): boolean => name.startsWith(ANONYMOUS.name)
 
-/**
- * Returns the name of an identity as the stored row of a session has it: its first CAPS.identityLength
- * characters.
- */
+/** The name as the stored row of a session has it. */
 export const openerName = (name: string): string => name.slice(0, CAPS.identityLength)
 
 const MOST_NAMED = 10

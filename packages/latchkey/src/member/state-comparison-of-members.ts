@@ -63,8 +63,8 @@ export class StateComparison {
   }
 
   /**
-   * Compares the hash of this member's state with the hashes of other members. Called at the first entry of
-   * each half minute of cluster time. The next entry is applied after the returned promise has resolved.
+   * Called at the first entry of each half minute of cluster time. The next entry is applied after the
+   * promise has resolved.
    */
   onStateHash(hash: StateHash): Promise<unknown> | undefined {
     return knowsMembers(this.#ports.node) ? this.#check.onStateHash(stateHashesOf(hash)) : undefined
@@ -78,9 +78,8 @@ export class StateComparison {
   }
 
   /**
-   * Logs that another member has a different state. The line is repeated at each comparison while the states
-   * differ. If any row differs, the row with the revision (key space `meta`) differs too. So the search uses
-   * that key space only if no other key space differs.
+   * The log line is repeated at each comparison until the states are equal. The search covers the key space
+   * `meta`, which has the revision, only if no other key space differs.
    */
   #differs(from: MemberId, index: number, spaces: readonly string[]): Promise<boolean> {
     this.#ports.logger.error('members have different states: rebuild the member whose state is wrong', {
@@ -99,8 +98,5 @@ export class StateComparison {
   }
 }
 
-/**
- * Returns whether this member knows the members of its cluster. A joining member knows them after it has
- * applied an entry with a membership.
- */
+/** False for a joining member that has applied no entry with a membership yet. */
 export const knowsMembers = (node: RaftNode): boolean => membersOf(node.applied.membership).length > 0

@@ -7,10 +7,7 @@
 import type { Clock, Timer } from '@latchkey/base'
 import type { KvStore, StateHash } from '@latchkey/kv'
 
-/**
- * The hashes of a state: `spaces` has one hash for each key space. `index` is the last entry that the state
- * contains.
- */
+/** `spaces` has one hash for each key space. `index` is the last entry that the state contains. */
 export interface StateHashes {
   readonly index: number
   readonly spaces: Readonly<Record<string, string>>
@@ -18,43 +15,30 @@ export interface StateHashes {
 
 interface StateCheckPorts {
   readonly clock: Clock
-  /** Returns the index of the last entry that this member has applied. */
   readonly applied: () => number
-  /**
-   * Returns the hashes of the present state. Undefined while the state is being replaced, or after the member
-   * has stopped.
-   */
+  /** Undefined while the state is being replaced, or after the member has stopped. */
   readonly stateHashes: () => StateHashes | undefined
   readonly tell: (stateHashes: StateHashes) => void
   /**
-   * Called if another member's state after the same entry differs in these key spaces. Resolves to true when
-   * the first different row was found.
+   * Another member's state after the same entry differs in these key spaces. Resolves to true when the first
+   * different row was found.
    */
   readonly differs: (from: string, index: number, spaces: readonly string[]) => Promise<boolean>
-  /**
-   * Keeps a view of this member's state after the entry `index`, so that rows can be compared later. Resolves
-   * when the view is kept.
-   */
+  /** Keeps a view of this member's state after the entry `index`, so that rows can be compared later. */
   readonly hold: (index: number) => Promise<unknown>
 }
 
-/** In ms. If a member has applied nothing for this time, it is idle and sends the hashes of its state. */
+/** In ms. A member that has applied nothing for this time is idle. */
 const REST_MS = 2_000
-/**
- * How many lists of hashes are kept for each member. A member that lags compares its new hashes with old
- * hashes of the others.
- */
+/** How many lists of hashes are kept for each member. A member that lags needs older hashes of the others. */
 const KEPT_HASHES = 4
 
 export class StateCheck {
   readonly #ports: StateCheckPorts
   readonly #own: StateHashes[] = []
-  /** The last hashes of each other member. Another member may have applied an entry before this member. */
+  /** The last hashes of each other member, which may have applied an entry earlier than this member. */
   readonly #received = new Map<string, StateHashes[]>()
-  /**
-   * The members whose state differs from this member's. `known` is true when the first different row was
-   * found.
-   */
+  /** `known` is true when the first different row was found. */
   readonly #different = new Map<string, { known: boolean }>()
   #seen = 0
   #timer: Timer
@@ -79,8 +63,8 @@ export class StateCheck {
   }
 
   /**
-   * Sends the hashes of this member's state to the others and compares them. Called at the first entry of
-   * each half minute of cluster time. The next entry is applied after the returned promise has resolved.
+   * Called at the first entry of each half minute of cluster time. The next entry is applied after the
+   * promise has resolved.
    */
   onStateHash(stateHashes: StateHashes): Promise<unknown> | undefined {
     this.#stateHashes(stateHashes)

@@ -3,10 +3,9 @@
 // leader, as for all clients.
 //
 // Laws (M28)
-// - A request is forwarded only once. When a request comes over a link, this member sends it to the leader as
-//   a command between members. A member that is not the leader refuses such a command. Without this law:
-//   member a believes that c reaches the leader, and c believes that a reaches the leader. One command then
-//   travels between a and c for ever.
+// - This member forwards a request of a link only to its leader. A receiver that does not lead refuses the
+//   request. Without this law: member a believes that c reaches the leader, and c believes that a reaches the
+//   leader. One command then travels between a and c for ever.
 // - Only a member of this cluster may open a link, and only while this member has contact with its leader.
 //   When this member loses that contact, it closes the link. Without this law: member c follows a deposed
 //   leader and accepts the requests of member a. The store of a then waits at c for an answer until the
@@ -25,19 +24,15 @@ import { Outbox } from './replies-to-connection.js'
 import { embeddedIn, type Identity } from './identity-and-rights.js'
 
 /**
- * How many links one store may have at this member. A store needs one link, and a second one while it moves
- * from one link to the other. If a store opens a further link, its oldest link is closed.
+ * How many links one store may have at this member. A store needs a second link while it changes from one
+ * link to the next. A further link closes the oldest link.
  */
 const MOST_LINKS = 4
 
 interface LinksFromMembersPorts {
   readonly defer: Defer
-  /** Returns false if the member `to` is not connected, or does not read its messages fast enough. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
-  /**
-   * Returns why this member does not serve the store of the member `from` now, or undefined if it serves the
-   * store.
-   */
+  /** Undefined if this member serves the store of the member `from` now. */
   refusal(from: MemberId): string | undefined
   readonly clientConnection: (tell: (reply: LinkReply) => void, identity: Identity) => ClientConnection
 }
@@ -69,10 +64,7 @@ export class LinksFromMembers {
     links.set(id, this.#ports.clientConnection(tell, embeddedIn(from)))
   }
 
-  /**
-   * Makes the queue of replies for one link. If a reply cannot be sent, the reply is lost, so the link is
-   * closed.
-   */
+  /** A reply that cannot be sent is lost, and the link is closed. */
   #outbox(from: MemberId, id: number): Outbox {
     const { send, defer } = this.#ports
     let isWhole = true
@@ -88,7 +80,7 @@ export class LinksFromMembers {
     })
   }
 
-  /** Runs the function. If the function throws, only this link is closed. */
+  /** If the function throws, only this link is closed. */
   #guarded(from: MemberId, id: number, run: () => void): void {
     try {
       run()
@@ -109,22 +101,16 @@ export class LinksFromMembers {
     }
   }
 
-  /** Removes a link that the other member has closed. */
   closed(from: MemberId, id: number): void {
     this.#drop(from, id)
   }
 
-  /**
-   * Ends all links of the store of the member `from`, because the connection to this member has closed, and
-   * replies may be lost.
-   */
+  /** The connection to the member `from` has closed, so replies may be lost. */
   gone(from: MemberId): void {
     this.#endOf(from, 'the connection was lost')
   }
 
-  /**
-   * Closes the links of all other members. Called when this member has lost contact with the leader, or closes.
-   */
+  /** Called when this member has lost contact with the leader, or closes. */
   closeAll(reason: string): void {
     for (const from of [...this.#byMember.keys()]) this.#endOf(from, reason)
   }

@@ -11,7 +11,6 @@ import { firstId, type LinkMessage } from './non-raft-member-messages.js'
 interface LinksToMembersPorts {
   /** Must give different numbers after each start of the process. */
   readonly random: Random
-  /** Returns false if the member `to` is not connected, or does not read its messages fast enough. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
 }
 
@@ -60,18 +59,15 @@ export class LinksToMembers {
   }
 
   /**
-   * Returns the link with that id if the link leads to the member `from`. Only messages of the member to
-   * which a link leads may end the link or carry its replies.
+   * Undefined if the link does not lead to the member `from`. Another member must not end the link or answer
+   * its requests.
    */
   #of(from: MemberId, id: number): LinkToMember | undefined {
     const link = this.#links.get(id)
     return link?.to === from ? link : undefined
   }
 
-  /**
-   * Ends the links to the member `to`, because the connection to this member has closed, and requests may be
-   * lost.
-   */
+  /** The connection to the member `to` has closed, so requests may be lost. */
   gone(to: MemberId): void {
     for (const link of [...this.#links.values()]) if (link.to === to) link.end(unreachable(to))
   }
@@ -129,9 +125,7 @@ class LinkToMember implements Link {
     if (this.#state !== 'over' && !this.#ports.send(message)) this.#endLater()
   }
 
-  /**
-   * Ends the link in a later microtask, because a link never replies before the call of `send` has returned.
-   */
+  /** A link never replies before the call of `send` has returned. */
   #endLater(): void {
     microtask(() => this.end(unreachable(this.to)))
   }
@@ -164,10 +158,7 @@ class LinkToMember implements Link {
     return before
   }
 
-  /**
-   * Ends the link. If the link is still being opened, its caller gets the reason. If the link is open, its
-   * listener gets the reason.
-   */
+  /** The caller that is opening the link gets the reason. For an open link, its listener gets the reason. */
   end(reason: Error): void {
     const before = this.#leave()
     if (before === 'dialling') this.#ports.refused(reason)

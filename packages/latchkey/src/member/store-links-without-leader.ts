@@ -16,12 +16,11 @@ interface MemberLinksPorts {
   readonly replica: Replica
   readonly random: Random
   readonly defer: Defer
-  /** Returns false if the member `to` is not connected, or does not read its messages fast enough. */
   readonly send: (to: MemberId, message: LinkMessage) => boolean
-  /** Returns false if this member serves no clients, for example because it was removed. */
+  /** False if this member serves no clients, for example because it was removed. */
   serves(): boolean
   readonly clientConnection: (tell: (reply: LinkReply) => void, identity: Identity) => ClientConnection
-  /** Called when this member has lost contact with its leader, and when it has contact again. */
+  /** Called after each change of `isCutOff`. */
   cutOff(isCutOff: boolean): void
 }
 
@@ -57,14 +56,14 @@ export class MemberLinks {
     }))
   }
 
-  /** Looks after each tick of the election timers whether this member still has contact with its leader. */
+  /** Called after each tick of the election timers. */
   look(): void {
     if (!this.#reach.look()) return
     if (this.isCutOff) this.#from.closeAll(NO_CONTACT)
     this.#ports.cutOff(this.isCutOff)
   }
 
-  /** True if this member has had no contact with its leader for three quarters of an election timeout. */
+  /** True if this member has no contact with its leader (contact-with-leader.ts). */
   get isCutOff(): boolean {
     return this.#reach.isCutOff
   }
@@ -74,8 +73,8 @@ export class MemberLinks {
   }
 
   /**
-   * Returns the connected members that may have contact with the leader. The last known leader comes last,
-   * because this member could not reach it itself.
+   * The connected members that may have contact with the leader. The last known leader comes last, because
+   * this member has lost contact with it.
    */
   others(): readonly MemberId[] {
     const { node, transport } = this.#ports.replica
@@ -121,15 +120,14 @@ export class MemberLinks {
   /**
    * Law (M12): a removed member's store learns of the removal, even if the leader has stopped before it sent
    * the removal to that member. Without this law: no member talks to the removed member any more, and its
-   * store waits for a leader for ever (the simulator found this with seed 320000870). So when a removed
-   * member asks for a link, this member tells that member of the removal.
+   * store waits for a leader for ever (the simulator found this with seed 320000870). So a removed member
+   * that asks for a link learns of its removal here.
    */
   #tellNotMember(to: MemberId): void {
     const index = this.#ports.replica.missing(to)
     if (index !== undefined) this.#ports.send(to, { kind: 'notMember', index })
   }
 
-  /** Ends the links from and to the member `id`, because the connection to this member has closed. */
   gone(id: MemberId): void {
     this.#to.gone(id)
     this.#from.gone(id)

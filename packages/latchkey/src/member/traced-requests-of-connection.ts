@@ -18,10 +18,7 @@ export class ConnectionTraces {
     return this.#open.size
   }
 
-  /**
-   * Returns the request to execute. If this member makes a span for the request, the returned request names
-   * that span as its parent.
-   */
+  /** If this member makes a span for the request, the returned request names that span as its parent. */
   begin(request: LinkRequest): LinkRequest {
     if (!('trace' in request) || request.trace === undefined) return request
     if (this.#open.size >= CAPS.tracedRequestsOfOne || this.#open.has(request.id)) return request
@@ -38,7 +35,7 @@ export class ConnectionTraces {
     trace.end(errorCodeIn(answer))
   }
 
-  /** Ends the spans of the open requests with ERR_CLOSED, because the connection has closed. */
+  /** The open requests end with ERR_CLOSED, because the connection has closed. */
   close(): void {
     for (const trace of this.#open.values()) trace.end('ERR_CLOSED')
     this.#open.clear()

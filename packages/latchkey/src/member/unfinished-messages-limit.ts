@@ -3,41 +3,36 @@
 //
 // Laws:
 //   1. Unfinished messages use at most MOST bytes of this member's memory, and LARGEST bytes more for
-//      connections that are being closed. If unfinished messages use more, one connection is closed: of the
-//      connections with at least an equal share of the bytes, the one that has been silent for the longest
-//      time.
+//      connections that are being closed. Beyond MOST, one connection is closed. Among the connections with
+//      at least an equal share of the bytes, this connection has been silent for the longest time.
 //   2. An unfinished message must make progress. After its first WINDOW_MS, at least LEAST bytes must arrive
 //      in each further WINDOW_MS. Otherwise the connection is closed.
 //
 // Without law 1: a hundred clients stop in the middle of messages of 15 MiB. The member keeps 1.5 GB,
 // although each message obeys the limit for one message. Without law 2: clients never complete their
-// messages, and the memory is never free again. Law 1 spares connections with a small share. So a client with
-// a short message does not lose its connection because of other clients' large messages.
+// messages, and the memory is never free again. Law 1 spares connections with a small share, so that other
+// clients' large messages do not close the connection of a short message.
 
 import type { Clock, RefusalLog, Timer } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 
-/** In bytes. All unfinished messages of this member may have this many bytes together. */
+/** In bytes, for all unfinished messages of this member together. */
 export const MOST = CAPS.unfinishedBytes
 /** In bytes, the largest message. Connections that are being closed may use this much more. */
 const LARGEST = CAPS.maxPayload
-/**
- * In ms, the length of a window. An unfinished message must get LEAST bytes in each window after its first
- * window.
- */
+/** In ms. An unfinished message must get LEAST bytes in each window after its first. */
 export const WINDOW_MS = 5_000
 /** In bytes for each window. */
 const LEAST = (CAPS.unfinishedBytesASecond * WINDOW_MS) / 1000
-/** In ms. While a message is unfinished, law 2 is checked at this interval. */
+/** In ms, between two checks of law 2. */
 const LOOK_MS = 1_000
 
 export type WhyEnded = 'busy' | 'slow'
 
-/** A connection that sends messages to this member. */
 export interface Sender {
-  /** Closes the connection with the reason, and waits a moment so that the client can read the reason. */
+  /** Closes the connection after a moment, so that the client can read the reason. */
   end(why: WhyEnded): void
-  /** Closes the connection at once and drops the bytes that were received from it. */
+  /** Closes the connection immediately and drops its received bytes. */
   destroy(): void
 }
 
@@ -52,10 +47,7 @@ interface Message {
 export class UnfinishedMessagesLimit {
   readonly #clock: Clock
   readonly #refusals: RefusalLog
-  /**
-   * The unfinished message of each connection. The connection that has sent something last is the last in
-   * this map.
-   */
+  /** The unfinished message of each connection. The last sender is the last in this map. */
   readonly #messages = new Map<Sender, Message>()
   #sum = 0
   #endingSum = 0
@@ -67,15 +59,12 @@ export class UnfinishedMessagesLimit {
     this.#refusals = refusals
   }
 
-  /** The bytes of all unfinished messages, including those of connections that are being closed. */
+  /** Includes the messages of connections that are being closed. */
   get bytes(): number {
     return this.#sum + this.#endingSum
   }
 
-  /**
-   * Counts the bytes that have arrived from a connection. `bytes` is the present length of its unfinished
-   * message. 0 means that the message is complete and no next message has begun.
-   */
+  /** `bytes` is the present length of the unfinished message. 0 means that no message is unfinished. */
   received(sender: Sender, bytes: number): void {
     const known = this.#messages.get(sender)
     if (known?.isEnding) return this.#moreOfEnding(known, bytes)
@@ -106,10 +95,9 @@ export class UnfinishedMessagesLimit {
     this.#timer = undefined
   }
 
-  /** Counts bytes of a connection that still sends although it is being closed. */
+  /** Counts bytes of a connection that sends on while it is being closed. */
   #moreOfEnding(message: Message, bytes: number): void {
-    // The count of such a connection never falls, because its bytes are in memory until the connection has
-    // closed, a moment later.
+    // The count never falls, because the bytes stay in memory until the connection has closed.
     this.#endingSum += Math.max(0, bytes - message.bytes)
     message.bytes = Math.max(bytes, message.bytes)
     this.#closeOne()
@@ -129,10 +117,7 @@ export class UnfinishedMessagesLimit {
     }
   }
 
-  /**
-   * Of the connections with at least an equal share of the bytes, returns the one that has been silent for
-   * the longest time.
-   */
+  /** See law 1. */
   #quietest(): Sender | undefined {
     const share = this.#sum / this.#messages.size
     for (const [sender, { bytes, isEnding }] of this.#messages) if (!isEnding && bytes >= share) return sender
@@ -166,8 +151,7 @@ export class UnfinishedMessagesLimit {
 
   #look(): void {
     const now = this.#clock.now()
-    // While this member was paused it received nothing, so the time of the pause does not count against any
-    // client.
+    // This member receives nothing during a pause of its process, so the pause does not count.
     const stood = Math.max(0, now - this.#looked - 2 * LOOK_MS)
     this.#looked = now
     for (const [sender, message] of [...this.#messages]) {

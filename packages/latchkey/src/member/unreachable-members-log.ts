@@ -10,7 +10,7 @@
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
 
-/** In ms. If a member is unreachable for this time, a line is logged. */
+/** In ms. A line is logged after this time without a connection. */
 const PATIENCE = 10_000
 
 interface Absence {
@@ -32,10 +32,7 @@ export class AbsentMembers {
     this.#isConnected = isConnected
   }
 
-  /**
-   * Looks which of the other members, `ids`, are connected. Call this method when a connection was opened or
-   * closed, and when the membership has changed.
-   */
+  /** `ids` are the other members. Call this method after each change of a connection or of the membership. */
   look(ids: readonly string[]): void {
     for (const [id, absence] of this.#known) {
       if (ids.includes(id)) continue

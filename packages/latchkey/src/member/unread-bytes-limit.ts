@@ -14,9 +14,8 @@ export const MOST_OF_ONE = 64 * MiB
 export const MOST_OF_ALL = 128 * MiB
 
 interface Reader {
-  /** Returns how many bytes the client has not read yet. */
   waiting(): number
-  /** Closes the connection at once and drops its unread bytes. */
+  /** Closes the connection immediately and drops its unread bytes. */
   close(): void
 }
 
@@ -36,10 +35,7 @@ export class UnreadBytesLimit {
     return this.#sum
   }
 
-  /**
-   * Counts the unread bytes of a connection after a write. Returns false if the connection had too many
-   * unread bytes and was closed.
-   */
+  /** Called after each write. Returns false if the connection was closed because of too many unread bytes. */
   wrote(reader: Reader): boolean {
     const waiting = reader.waiting()
     this.#note(reader, waiting)
@@ -58,10 +54,7 @@ export class UnreadBytesLimit {
     else this.#slow.set(reader, waiting)
   }
 
-  /**
-   * Counts the unread bytes of all connections again, because Node emits no event when a client has read
-   * some.
-   */
+  /** Node emits no event when a client has read bytes, so all connections are measured again. */
   #look(): void {
     for (const reader of this.#slow.keys()) this.#note(reader, reader.waiting())
   }

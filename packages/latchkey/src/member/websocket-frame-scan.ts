@@ -4,24 +4,21 @@
 // This scanner gets the same bytes as ws and reads only the heads of frames. ws checks whether the frames are
 // valid.
 
-/** In bytes. The longest head of a frame has two bytes, a length of eight bytes, and a mask of four bytes. */
+/** In bytes: two bytes, a length of eight bytes, and a mask of four bytes. */
 const LONGEST_HEAD = 14
-/** Frames with this opcode or a greater one are control frames, such as ping and close. */
+/** Opcodes from this one on are control frames, such as ping and close. */
 const FIRST_CONTROL = 8
 
 export class FrameScan {
   readonly #head = Buffer.alloc(LONGEST_HEAD)
   #headBytes = 0
-  /** How many bytes of the present frame's payload have not arrived yet. */
+  /** How many bytes of this frame's payload have not arrived yet. */
   #left = 0
   #endsMessage = false
   #isControl = false
   #message = 0
 
-  /**
-   * Reads the next bytes of the connection. Returns how many bytes of an unfinished message have arrived, or
-   * 0 if no message is unfinished.
-   */
+  /** Returns how many bytes of an unfinished message have arrived, or 0 if no message is unfinished. */
   read(bytes: Uint8Array): number {
     let at = 0
     while (at < bytes.length) {

@@ -1,21 +1,21 @@
 // Rule: judges the members of a cluster by the facts that `latchkey doctor` has collected.
 //
 // Law: the doctor reports a clock as wrong only if no delay of messages can explain the difference (OP1).
-// Without this law: the doctor's machine stands still for a second between two requests. A correct clock then
-// seems to run too fast, and the operator stops a healthy member.
+// Without this law: the doctor's process pauses for a second between two requests. A correct clock then seems
+// to run too fast, and the operator stops a healthy member.
 
 import type { Status } from '@latchkey/protocol'
 import type { Finding, MemberFacts, Facts, Sample } from './collected-facts.js'
 import { certificateFinding, spaceFinding } from './machine-and-certificate-findings.js'
 
 /**
- * The greatest allowed difference between the rates of two clocks. The default of the option `drift` allows
- * each clock an error of 0.005.
+ * The greatest allowed difference between the rates of two clocks. By default, the option `drift` allows each
+ * clock an error of 0.005.
  */
 const RATE_TOLERANCE = 2 * 0.005
 /**
- * In ms. Two clocks whose dates differ by more than this get a warning. Wrong dates matter for certificates,
- * and for people who compare logs.
+ * In ms. A larger difference between the dates of two clocks is a warning. Wrong dates matter for
+ * certificates and for readers of logs.
  */
 const DATE_TOLERANCE_MS = 30_000
 const MUCH_LAG = 10_000
@@ -55,8 +55,7 @@ function memberFindings(member: MemberFacts, now: number): Finding[] {
   const ofCertificate = certificate === undefined ? [] : [certificateFinding(certificate, now)]
   const before = [...ofPorts, ...ofCertificate]
   if (status !== undefined) return [...before, ...answerFindings(member, status, about)]
-  // If the port or the certificate has a fault, this fault explains why there is no status. The findings
-  // above have already reported it.
+  // A fault of the port or the certificate explains the missing status.
   if (error === undefined || before.some(({ level }) => level === 'error')) return before
   return [...before, refusalFinding(error, about)]
 }
@@ -222,7 +221,7 @@ function leaderFindings(answered: readonly Status[]): Finding[] {
   return [ok, ...(leader === undefined ? [] : leaderViewFindings(leader))]
 }
 
-/** Judges the other members by the leader's status, which shows how far each member is behind. */
+/** The status of the leader shows how far each member is behind. */
 function leaderViewFindings({ id, members }: Status): Finding[] {
   return members.flatMap((member): Finding[] => {
     if (member.id === id) return []
@@ -255,22 +254,19 @@ function leaderViewFindings({ id, members }: Status): Finding[] {
 interface Rate {
   readonly member: MemberFacts
   /**
-   * The rate of the member's clock, divided by the rate of this machine's clock, lies between `least` and
+   * The rate of the member's clock, divided by the rate of this machine's clock, is between `least` and
    * `most`.
    */
   readonly least: number
   readonly most: number
 }
 
-/**
- * Computes the rate of a member's clock from two answers. The member read its clock at an unknown moment
- * between request and answer, so the result is a range.
- */
+/** The member read its clock at an unknown moment between request and answer, so the rate is a range. */
 export function rateOf([first, second]: readonly Sample[]): Pick<Rate, 'least' | 'most'> | undefined {
   if (first === undefined || second === undefined) return undefined
   const shown = second.uptimeMillis - first.uptimeMillis
   const shortest = second.sentAt - first.cameAt
-  // If the uptime has not grown, the member restarted between the two answers.
+  // Without growth of the uptime, the member has restarted between the two answers.
   if (shown <= 0 || shortest <= 0) return undefined
   return { least: shown / (second.cameAt - first.sentAt), most: shown / shortest }
 }
@@ -292,7 +288,7 @@ function rateFindings(members: readonly MemberFacts[]): Finding[] {
       },
     ]
   const text = wrong.map(({ member, least, most }) => `${nameOf(member)}: ${percent(least, most)}`).join(', ')
-  // If the clocks of several members all seem to run at a wrong rate, this machine's clock is wrong.
+  // If the clocks of all members seem wrong, this machine's clock is wrong.
   if (wrong.length > 1 && wrong.length === rates.length)
     return [
       {

@@ -3,34 +3,33 @@
 import type { Status } from '@latchkey/protocol'
 
 export interface CertificateFacts {
-  /** Where the doctor found the certificate: the address of a member, or the path of a file. */
+  /** The address of a member, or the path of a file. */
   readonly place: string
   readonly name: string
-  /** The certificate is valid from `from` to `to`, in milliseconds since 1970. */
+  /** In milliseconds since 1970, like `to`. The certificate is valid between these dates. */
   readonly from: number
   readonly to: number
 }
 
 export interface DirFacts {
   readonly path: string
-  /** In ms, how long each test write of 4 KiB took, with its sync. Empty if the disk is full. */
+  /** In ms, for each test write of 4 KiB with its sync. Empty if the disk is full. */
   readonly syncMillis: readonly number[]
   readonly freeBytes: number
   readonly totalBytes: number
-  /** Why the directory cannot be used. With an error, the other fields have no meaning. */
+  /** Why the directory cannot be used. The other fields then have no meaning. */
   readonly error?: string | undefined
 }
 
 export interface MachineFacts {
   /** The version of this latchkey command. */
   readonly version: string
-  /** How many files a process of this user may open. Undefined if the system does not say. */
+  /** How many files a process may open. Undefined if the system does not say. */
   readonly openFiles: number | undefined
-  /** Undefined if the user did not use the option --dir. */
   readonly dir: DirFacts | undefined
-  /** The date of this machine's clock, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly dateMillis: number
-  /** The certificates in the files of the options --ca and --cert. */
+  /** From the files of the options --ca and --cert. */
   readonly certificates: readonly CertificateFacts[]
 }
 
@@ -41,8 +40,8 @@ export interface AddressFacts {
 }
 
 /**
- * The uptime in one status answer of a member. `sentAt` is when the doctor sent the request, and `cameAt`
- * when the answer arrived, by this machine's monotonic clock.
+ * By this machine's monotonic clock, the request for the uptime was sent at `sentAt`, and the answer arrived
+ * at `cameAt`.
  */
 export interface Sample {
   readonly sentAt: number
@@ -51,16 +50,13 @@ export interface Sample {
 }
 
 export interface MemberFacts {
-  /** The member's id. Undefined if no member's status lists this address. */
+  /** Undefined if no member's status lists this address. */
   readonly id: string | undefined
   readonly url: string
   readonly lookupError?: string | undefined
   readonly addresses: readonly AddressFacts[]
   readonly certificate?: CertificateFacts | undefined
-  /**
-   * Why this address returned no status. `code` is the error's code, or undefined if the error is no
-   * LatchkeyError.
-   */
+  /** Why this address returned no status. `code` is undefined if the error is no LatchkeyError. */
   readonly error?: { readonly code: string | undefined; readonly message: string } | undefined
   readonly status?: Status | undefined
   readonly samples: readonly Sample[]
@@ -69,7 +65,7 @@ export interface MemberFacts {
 export interface Facts {
   readonly machine: MachineFacts
   readonly members: readonly MemberFacts[]
-  /** The cluster id that the user gave with --cluster-id. */
+  /** The cluster id of the option --cluster-id. */
   readonly clusterId: string | undefined
 }
 
@@ -89,12 +85,9 @@ type Check =
 
 export interface Finding {
   readonly check: Check
-  /**
-   * 'skipped' means that the doctor could not make the check. The advice then names the option that is
-   * missing.
-   */
+  /** 'skipped' means that an option for the check is missing. The advice names the option. */
   readonly level: 'ok' | 'skipped' | 'warning' | 'error'
-  /** What the finding is about: this machine, a member, or an address. */
+  /** This machine, a member, or an address. */
   readonly about: string
   readonly message: string
   /** What the user should do next. */

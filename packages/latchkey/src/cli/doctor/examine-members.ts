@@ -12,16 +12,13 @@ interface Ports {
   readonly io: Pick<Io, 'clock' | 'connectToMember'>
   readonly probes: Probes
   readonly options: ConnectOptions
-  /**
-   * In ms, between the two status requests. From the two answers, the doctor computes the rate of the
-   * member's clock.
-   */
+  /** In ms, between the two requests from which the doctor computes the rate of the member's clock. */
   readonly watchMillis: number
 }
 
 /**
- * How many addresses of one host name, and how many members, the doctor examines. A hostile name server or
- * member could otherwise make the doctor's work endless.
+ * The limits of addresses for one host name, and of members. Otherwise a hostile name server or member could
+ * make the doctor's work endless.
  */
 const MOST_ADDRESSES = 8
 const MOST_MEMBERS = 64
@@ -48,8 +45,8 @@ export async function examineMembers(endpoints: readonly string[], ports: Ports)
 }
 
 /**
- * Returns the ids and addresses of the members, from the status of the member that has applied the most
- * entries. A status with another cluster id than the first status does not count.
+ * Returns the addresses by id, from the status of the member that has applied the most entries. A status with
+ * another cluster id than the first status does not count.
  */
 function listedMembers(met: readonly ExaminedMember[]): Map<string, string> {
   const answered = met.flatMap(({ facts }) => facts.status ?? [])
@@ -59,7 +56,7 @@ function listedMembers(met: readonly ExaminedMember[]): Map<string, string> {
   return new Map(listed.map(({ id, url }) => [id, url]))
 }
 
-/** Adds the member's id to an address that the user gave, if a status lists this address. */
+/** Adds the member's id to an address of the user. */
 function named(facts: readonly MemberFacts[]): MemberFacts[] {
   const idOf = new Map(facts.flatMap(({ status }) => status?.members ?? []).map(({ id, url }) => [url, id]))
   return facts.map((one) => ({ ...one, id: one.id ?? idOf.get(one.url) }))
@@ -89,7 +86,7 @@ async function examine(
   const certificate = protocol === 'wss:' ? await probes.certificate(open, number, host) : undefined
   const facts: MemberFacts = { id, url, addresses, certificate, samples: [] }
   try {
-    // The doctor compares the cluster ids later, so this connection accepts any cluster id.
+    // This connection accepts any cluster id, because the doctor compares the cluster ids later.
     const connection = await io.connectToMember(url, { ...options, clusterId: undefined })
     return await askAgain({ facts, connection }, io)
   } catch (error) {
@@ -97,10 +94,7 @@ async function examine(
   }
 }
 
-/**
- * Asks the member a second time for its status. The result has the newer status, and a sample for the rate of
- * the member's clock.
- */
+/** The result has the newer status, and a sample for the rate of the member's clock. */
 async function askAgain(
   { facts, connection }: ExaminedMember,
   { clock }: Pick<Io, 'clock'>,
@@ -121,7 +115,6 @@ const faultOf = (error: unknown): NonNullable<MemberFacts['error']> => ({
   message: explain(error),
 })
 
-/** Waits for `watchMillis`, or until the user interrupts the command. */
 function pause({ io, options, watchMillis }: Ports): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -5,23 +5,20 @@ import { megabytes } from '../print-values.js'
 import type { CertificateFacts, DirFacts, Finding, MachineFacts } from './collected-facts.js'
 
 /**
- * In ms, for one write with its sync. Slower disks get a warning (SLOW_SYNC_MS) or an error (BAD_SYNC_MS). A
- * member syncs its log before it answers, and the default election timeout is one second.
+ * In ms, for one write with its sync. A member syncs its log before it answers, and the default election
+ * timeout is one second.
  */
 const SLOW_SYNC_MS = 25
 const BAD_SYNC_MS = 100
 /**
- * How many files a process may open. With fewer than FEW_FILES, a member soon fails. With fewer than
- * ENOUGH_FILES, it runs out of files before it reaches its limit of connections.
+ * With fewer open files than FEW_FILES, a member soon fails. With fewer than ENOUGH_FILES, a member cannot
+ * reach its limit of connections.
  */
 const FEW_FILES = 1024
 const ENOUGH_FILES = CAPS.connections + 1000
-/**
- * In bytes. The disk must have this much free space, in addition to the space for a second copy of the state
- * and the log.
- */
+/** In bytes. The least free space, besides the space for a second copy of the state and the log. */
 const LEAST_FREE = 256 * 1024 * 1024
-/** In days. A certificate that expires within this time gets a warning. */
+/** In days. The last days of a certificate are a warning. */
 const WARN_DAYS = 14
 const DAY_MS = 86_400_000
 
@@ -77,8 +74,8 @@ function syncFinding({ path, syncMillis }: DirFacts): Finding {
 }
 
 /**
- * Judges the free space, all in bytes. `needed` is the present size of the state and the log. A member needs
- * that much again when it receives a snapshot, because the old state exists until the snapshot is complete.
+ * In bytes. `needed` is the present size of the state and the log. A member needs as much again for a
+ * snapshot, because the old state exists until the snapshot is complete.
  */
 export function spaceFinding(about: string, free: number, total: number, needed: number): Finding {
   const message = `${megabytes(free)} of ${megabytes(total)} are free`

@@ -15,20 +15,14 @@ export interface Probes {
   disk(path: string): Promise<DirFacts>
   openFiles(): number | undefined
   lookup(host: string): Promise<readonly string[]>
-  /**
-   * Resolves to undefined if a server accepts the connection. Otherwise resolves to the reason why no server
-   * accepts the connection.
-   */
+  /** Resolves to the reason why no server accepts the connection, or to undefined. */
   dial(address: string, port: number): Promise<string | undefined>
-  /**
-   * Resolves to the certificate that the server at this address shows, even if it is expired or not trusted.
-   */
+  /** Resolves to the server's certificate, even if the certificate is expired or not trusted. */
   certificate(address: string, port: number, host: string): Promise<CertificateFacts | undefined>
 }
 
-/** How many times the doctor writes and syncs the test file. */
 const SYNCS = 16
-/** In ms. A connection to a server must be made within this time. */
+/** In ms. The longest wait for a connection. */
 const PATIENCE_MS = 3_000
 
 export const realProbes = (clock: Clock): Probes => ({
@@ -46,16 +40,13 @@ async function diskFacts(path: string, clock: Clock): Promise<DirFacts> {
     room = { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
     return { path, syncMillis: await syncTimes(path, clock), ...room }
   } catch (error) {
-    // On a full disk, the doctor cannot measure and reports only the missing space.
+    // On a full disk, the doctor only reports the missing space.
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return { path, syncMillis: [], ...room }
     return { path, syncMillis: [], ...room, error: (error as Error).message }
   }
 }
 
-/**
- * Writes and syncs a file several times. The file's name contains `latchkey-doctor`, for a user who finds the
- * file after a killed run.
- */
+/** The file's name contains `latchkey-doctor`, for a user who finds the file after a killed run. */
 async function syncTimes(path: string, clock: Clock): Promise<number[]> {
   const name = join(path, `.latchkey-doctor-${randomBytes(6).toString('hex')}`)
   const file = await open(name, 'wx', 0o600)
@@ -75,10 +66,7 @@ async function syncTimes(path: string, clock: Clock): Promise<number[]> {
   }
 }
 
-/**
- * Reads how many files this process may open. On Linux, Node raises this number at its start to the most that
- * the system allows.
- */
+/** On Linux, Node raises this limit at its start to the most that the system allows. */
 function openFiles(): number | undefined {
   try {
     const line = /^Max open files +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
@@ -102,10 +90,7 @@ function dial(address: string, port: number, clock: Clock): Promise<string | und
   })
 }
 
-/**
- * Reads the server's certificate from the TLS handshake and then disconnects. The doctor sends no further
- * data, because the server may not be a member.
- */
+/** Disconnects after the TLS handshake. The server may be no member, so the doctor sends no data. */
 function shownCertificate(
   address: string,
   port: number,
@@ -136,7 +121,7 @@ function shownCertificate(
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 const MOST_CERTIFICATES = 16
 
-/** Reads the certificates of a PEM text. Throws if one of the certificates is invalid. */
+/** Throws if a certificate of the PEM text is invalid. */
 export const certificatesIn = (pem: string, place: string): CertificateFacts[] =>
   (pem.match(PEM) ?? [])
     .slice(0, MOST_CERTIFICATES)
