@@ -2,16 +2,14 @@
 // Leases are measured in cluster time. Only a leader has this clock.
 //
 // Laws
-//   - the clock of a new leader starts at the time of the last entry in its log. The first reading of the
-//     local clock is taken when that entry is already in the log.
+//   - the clock of a new leader starts at the time of the last entry in its log.
 //   - each reading adds min(time since the last reading, clamp). So a pause of the leader can make leases end
 //     later, never earlier.
 //   - a reading of the local clock that is lower than the last reading adds nothing. So cluster time never
 //     decreases (CT1).
 //   - the time of an entry is the sum, rounded down to whole ms. The clock keeps the fraction. So the times
-//     of two entries differ by less than the real time between them plus 1 ms. A holder trusts its hold while
-//     its highest estimate of cluster time is below the deadline. The cluster ends the lease when cluster
-//     time is above the deadline. These two limits are 1 ms apart, which covers the rounding.
+//     of two entries differ by less than the real time between them plus 1 ms. A holder trusts its hold until
+//     the deadline, and the cluster ends the lease 1 ms after the deadline, which covers the rounding.
 
 export class ClusterClock {
   #sum: number

@@ -48,10 +48,7 @@ function roleEffect(state: State): Effect | undefined {
   return { type: 'role', role, term, leader }
 }
 
-/**
- * Returns the effect that reports a membership to the driver. Each membership is reported when it comes into
- * force, and again when it is committed. Returns undefined if there is nothing to report.
- */
+/** Each membership is reported to the driver when it comes into force, and again when it is committed. */
 function membershipEffect(state: State): Effect | undefined {
   const { reported, configs } = state
   const committed = configs.index <= state.commit
@@ -62,8 +59,8 @@ function membershipEffect(state: State): Effect | undefined {
 }
 
 /**
- * Returns the effect that gives out new committed entries that are durable on this member, or undefined if
- * there are none. While a snapshot is being installed, no entries are given out (S3).
+ * Gives out new committed entries that are durable on this member. While a snapshot is being installed, no
+ * entries are given out (S3).
  */
 function commitEffect(state: State): Effect | undefined {
   if (state.rebuilding || state.staging?.installing) return undefined

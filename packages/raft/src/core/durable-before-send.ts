@@ -18,8 +18,8 @@ import type { HardState, LogPosition, Membership, Message, PersistBatch } from '
 interface Writing {
   readonly id: number
   /**
-   * When this batch is durable, the log is durable up to this index. Undefined if no entry of the batch is
-   * valid any more.
+   * When this batch is durable, the log is durable up to this index. Undefined if a truncation has removed
+   * all entries of the batch.
    */
   coversTo: number | undefined
 }
@@ -44,7 +44,6 @@ export class Disk {
   #promised: Promised[] = []
   /** The id of the last batch that contained term and vote. */
   #hardBatch = 0
-  // The next fields collect what the batch of this call will contain.
   #hardDirty = false
   #truncateFrom: number | undefined
   #entriesFrom: number | undefined
@@ -58,7 +57,6 @@ export class Disk {
     return this.#nextId - 1
   }
 
-  /** True if the current term and vote are on disk. */
   get hardStateDurable(): boolean {
     return !this.#hardDirty && this.#persisted >= this.#hardBatch
   }
@@ -84,18 +82,14 @@ export class Disk {
   }
 
   /**
-   * Called when a snapshot is durable. The snapshot contains the effects of all entries up to `index`. So the
-   * log counts as durable up to `index`, even while the disk still writes these entries. If the member
-   * crashes before these writes are done, its log begins after the snapshot at the next start.
+   * Called when a snapshot is durable. The snapshot has the effects of all entries up to `index`. So the log
+   * counts as durable up to `index`, even while the disk still writes these entries.
    */
   noteSnapshot(index: number): void {
     this.durable = Math.max(this.durable, index)
   }
 
-  /**
-   * Called when all entries are dropped, because the log begins again after the position of a durable
-   * snapshot.
-   */
+  /** Called when the log begins again after a durable snapshot, without any entry. */
   noteRestart(position: LogPosition, membership: Membership): void {
     this.#restart = { position, membership }
     this.#truncateFrom = undefined

@@ -11,7 +11,7 @@ import type { RaftOptions } from './options.js'
 
 export class Timers {
   clock = 0
-  /** No deadline counts as over before this time. */
+  /** Before this time, every deadline counts as not yet over. */
   calmAt = 0
   #reading: number
   readonly #stall: number

@@ -25,17 +25,14 @@ import type { MemberId, MessageOf } from './types.js'
  */
 const FAST_SLOTS = 8
 
-/**
- * Returns true if this member may campaign. Only a voter may campaign, and not while a snapshot replaces its
- * state (E14).
- */
+/** Only a voter may campaign, and not while a snapshot replaces its state (E14). */
 function mayCampaign(state: State): boolean {
   return state.stands && state.mayVote && state.staging?.installing !== true
 }
 
 /**
- * True if this member leads, or has received a message from its leader within an election timeout. Such a
- * member refuses candidates.
+ * A leader, and a member that has received a message from its leader within an election timeout, refuse
+ * candidates.
  */
 export function isSticky(state: State): boolean {
   if (state.role === 'leader') return true
@@ -105,7 +102,7 @@ function startCampaign(state: State, why: ElectionReason): void {
   }
 }
 
-/** Counts a candidate's own vote once that vote is durable (E21). */
+/** A candidate counts its own vote once that vote is durable (E21). */
 export function ownVoteDurable(state: State): void {
   if (state.campaign?.kind !== 'real' || state.campaign.votes.has(state.id)) return
   if (!state.disk.hardStateDurable) return
@@ -145,7 +142,6 @@ export function onPreVoteReply(state: State, m: MessageOf<'preVoteReply'>): void
   addVote(state, m.from, m.granted)
 }
 
-/** Answers a vote request of the current term. (message-dispatch.ts has compared the terms.) */
 export function onVote(state: State, m: MessageOf<'vote'>): void {
   const free =
     state.vote === m.from ||
@@ -176,8 +172,7 @@ function addVote(state: State, from: MemberId, granted: boolean): void {
 
 /**
  * Called when the leader transfers its leadership to this member. This member campaigns without a pre-vote.
- * Its vote requests carry `transfer`, so that the other members vote although their leader is alive. A
- * learner ignores the message (E14).
+ * Its vote requests carry `transfer`, so that the other members vote although their leader is alive.
  */
 export function onTimeoutNow(state: State, m: MessageOf<'timeoutNow'>): void {
   if (m.term === state.term && m.from === state.leader && mayCampaign(state)) startCampaign(state, 'transfer')
@@ -197,10 +192,9 @@ export function onLeaderGone(state: State, id: MemberId, term: number): void {
 }
 
 /**
- * Called when it is clear that this member did not lose its disk (wiped-member-check.ts). From now on it may
- * vote. If its log is empty, the cluster is new and has no leader, so this member does not wait for an
- * election timeout. While other members may not vote yet, they give no votes, and an early candidate loses. A
- * candidate can win once a majority of the members may vote.
+ * Called when it is clear that this member did not lose its disk (wiped-member-check.ts). From now on this
+ * member may vote. If its log is empty, the cluster is new and has no leader, so this member does not wait
+ * for an election timeout.
  */
 export function onVotingAllowed(state: State): void {
   state.mayVote = true
@@ -211,9 +205,8 @@ export function onVotingAllowed(state: State): void {
 
 /**
  * Returns how many ms this voter waits before it starts an election without an election timeout. If two
- * voters started in the same millisecond, each would vote for itself, and both would have to wait for an
- * election timeout. So each voter starts in a slot of its own, by the order of the ids. The voter starts in
- * the first half of its slot, so that the election can end in the second half.
+ * voters started in the same millisecond, each would vote for itself, and both would lose. So each voter
+ * starts in a slot of its own, by the order of the ids.
  */
 function fastWait({ id, options, random }: State, voters: readonly MemberId[]): number {
   const place = Math.max(0, voters.indexOf(id)) % FAST_SLOTS

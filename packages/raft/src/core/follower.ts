@@ -15,10 +15,7 @@ import { adjustRole, becomeFollower } from './role-changes.js'
 import { type State, appendEntry } from './state.js'
 import type { Entry, Membership, MessageOf } from './types.js'
 
-/**
- * Accepts `from` as the leader, and ends a campaign of this member. Called when a message shows that `from`
- * leads the current term.
- */
+/** Called when a message shows that `from` leads the current term. */
 export function follow(state: State, from: string): void {
   assert(state.role !== 'leader', 'another member leads the own term (E22)')
   assert(state.leader === undefined || state.leader === from, 'two members lead one term (E22)')
@@ -125,8 +122,8 @@ function askForSnapshot(state: State, to: string): void {
 
 /**
  * Sends the acknowledgement that the leader waits for, up to the durable index. If some entries are not
- * durable yet, nothing is sent unless `synced` is true. `synced` is true after a sync, and for an answer to a
- * snapshot that this member does not need.
+ * durable yet, this member sends the acknowledgement only if `synced` is true. `synced` is true after a sync,
+ * and for an answer to a snapshot that this member does not need.
  */
 export function acknowledge(state: State, synced: boolean): void {
   if (!state.ackOwed || state.leader === undefined || !state.disk.hardStateDurable) return

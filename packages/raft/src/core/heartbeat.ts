@@ -12,9 +12,7 @@ export function sendHeartbeat(state: State, peer: Progress): void {
 
 /**
  * Sends the commit index in a heartbeat, if the peer does not have it. Usually the next append carries the
- * commit index, and a heartbeat for each commit would double the number of messages. So this function is
- * called in three cases only: no append was sent for 2 ms after a commit (Raft.announce), a tick comes, or a
- * member (perhaps the leader) is removed and must learn that its removal is committed.
+ * commit index, and a heartbeat for each commit would double the number of messages.
  */
 export function announce(state: State, peer: Progress, commit: number): void {
   if (peer.state === 'replicate' && peer.sentCommit < commit) sendHeartbeat(state, peer)

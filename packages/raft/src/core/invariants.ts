@@ -117,7 +117,6 @@ export function footprint({ state }: Pick<Raft, 'state'>): Footprint {
   }
 }
 
-/** Checks the state after a call. `before` has the values from before that call. */
 export function checkStep(before: Footprint, after: { readonly state: State }): void {
   const { state } = after
   const { term, vote, commit, log } = state
@@ -132,10 +131,6 @@ export function checkStep(before: Footprint, after: { readonly state: State }): 
   if (before.role === 'leader' && state.role === 'leader') checkLeaderStep(before, state)
 }
 
-/**
- * Checks that a leader only appends to its log, and that an index which a follower has acknowledged stays
- * acknowledged.
- */
 function checkLeaderStep(before: Footprint, { term, log, leading, commit }: State): void {
   assert(term === before.term, 'a leader takes another term without stepping down')
   assert(log.lastIndex >= before.lastIndex, 'a leader cuts its own log')

@@ -28,9 +28,8 @@ export function finishLeading(state: State): void {
   }
   pumpReads(state)
   for (const peer of leading.peers) pumpPeer(state, peer)
-  // If `rebuilding`, this leader's state machine has lost its data, so this leader can serve nothing. The
-  // members elected this leader because only its log was complete. The leader replicates its log and then
-  // transfers the leadership.
+  // If `rebuilding`, this leader's state machine has lost its data, so this leader can serve no client. This
+  // leader replicates its log, and then transfers the leadership.
   if (state.rebuilding && state.commit >= leading.firstIndex) transfer(state, undefined)
   pumpTransfer(state)
   if (leading.peers.some((peer) => peer.leaving !== undefined)) forgetRemoved(state, leading)
@@ -44,8 +43,8 @@ function leaveJoint(state: State): void {
 }
 
 /**
- * Steps down after this leader's removal is committed. Each member gets the commit index. The member with the
- * longest matching log is asked to campaign immediately, so that nobody waits for an election timeout.
+ * Steps down after this leader's removal is committed. The member with the longest matching log is asked to
+ * campaign immediately, so that the cluster does not wait for an election timeout.
  */
 function resign(state: State, { peers }: Leading): void {
   for (const peer of peers) announce(state, peer, state.commit)

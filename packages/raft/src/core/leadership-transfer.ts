@@ -11,8 +11,7 @@ import type { Leading, State } from './state.js'
 import type { MemberId } from './types.js'
 
 /**
- * Starts a transfer to `to`, or to the member with the longest matching log if `to` is undefined. Does
- * nothing if no member can be the target.
+ * Starts a transfer to `to`. If `to` is undefined, the target is the member with the longest matching log.
  */
 export function transfer(state: State, to: MemberId | undefined): void {
   const leading = state.leading
@@ -42,8 +41,8 @@ export function pumpTransfer(state: State): void {
 }
 
 /**
- * Asks the member with the longest matching log to campaign. That member is asked even if its log lacks some
- * entries, because this leader steps down in any case.
+ * Asks the member with the longest matching log to campaign. The log may lack some entries, because this
+ * leader steps down in any case.
  */
 export function sendTimeoutNow(state: State): void {
   const target = furthest(state, state.leading as Leading)

@@ -12,7 +12,7 @@
 import { AssertionError, assert } from '@latchkey/base'
 import type { Entry, LogPosition } from './types.js'
 
-/** In bytes, the size of an entry in a message in addition to its data. */
+/** In bytes, what an entry adds to a message besides its data. */
 const ENTRY_OVERHEAD = 32
 
 export class Log {
@@ -36,7 +36,6 @@ export class Log {
     return this.#start.index + this.#entries.length
   }
 
-  /** The position of the last entry. Without entries it is `start`. */
   get last(): LogPosition {
     return this.#entries[this.#entries.length - 1] ?? this.#start
   }
@@ -47,7 +46,7 @@ export class Log {
     return entry
   }
 
-  /** Returns the term at `index`, or undefined if `index` is before the start or after the end. */
+  /** Undefined if `index` is before the start or after the end. */
   termAt(index: number): number | undefined {
     if (index === this.#start.index) return this.#start.term
     return this.#entries[index - this.#start.index - 1]?.term
@@ -80,7 +79,7 @@ export class Log {
     this.#entries.length = Math.min(this.#entries.length, from - this.#start.index - 1)
   }
 
-  /** Returns the entries from `from` to `to`, including both. */
+  /** The two ends are included. */
   slice(from: number, to: number): Entry[] {
     return this.#entries.slice(from - this.#start.index - 1, to - this.#start.index)
   }
@@ -96,7 +95,6 @@ export class Log {
     return this.slice(from, to - 1)
   }
 
-  /** Returns how many bytes of data the entries after `index` have. */
   bytesAfter(index: number): number {
     let bytes = 0
     for (let i = Math.max(index, this.#start.index) + 1; i <= this.lastIndex; i++) {
@@ -107,8 +105,8 @@ export class Log {
 
   /**
    * Returns the last position at or before `index` whose term is at most `term`. If another log has the term
-   * `term` at `index`, the two logs cannot agree at a later position (L8). If the result is before the start
-   * of this log, its term is unknown and is returned as 0.
+   * `term` at `index`, the two logs cannot agree at a later position (L8). A result before the start of this
+   * log has the term 0, because its term is unknown.
    */
   lastNotAbove(index: number, term: number): { index: number; term: number } {
     let at = Math.min(index, this.lastIndex)
@@ -128,7 +126,6 @@ export class Log {
     this.#start = { index, term, time }
   }
 
-  /** Removes all entries. The log begins after the position of an installed snapshot. */
   restart(position: LogPosition): void {
     this.#start = { index: position.index, term: position.term, time: position.time }
     this.#entries = []

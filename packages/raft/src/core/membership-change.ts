@@ -20,7 +20,6 @@ export type ChangeRefusal = {
 type Plan = { readonly next: Membership } | { readonly why: string }
 type Peers = Readonly<Record<MemberId, Peer>>
 
-/** Returns the membership to propose, or the reason for a refusal. */
 export function planChange(
   state: State,
   leading: Leading,
@@ -45,7 +44,7 @@ export function planChange(
 
 const refusal = (reason: ChangeRefusal['reason'], why: string): ChangeRefusal => ({ reason, why })
 
-/** Returns true if the learner's durable log has all entries that were committed an election timeout ago. */
+/** True if the learner's durable log has all entries that were committed an election timeout ago. */
 function hasKeptUp(state: State, { byId, commitSamples }: Leading, id: MemberId): boolean {
   const peer = byId.get(id)
   if (peer?.state !== 'replicate') return false
@@ -131,16 +130,15 @@ function samePeers(a: Peers, b: Peers): boolean {
 
 const without = (ids: readonly MemberId[], id: MemberId) => ids.filter((other) => other !== id)
 
-/** Returns `membership` with the addresses of its members, taken from `peers`. */
 function withPeers(membership: Membership, peers: Peers): Membership {
   const entries = membersOf(membership).map((id) => [id, peers[id]] as const)
   return { ...membership, peers: Object.fromEntries(entries) as Record<MemberId, Peer> }
 }
 
 /**
- * Returns true if the two memberships have the same voters, learners and addresses. A missing address may be
- * added. A leader proposes such changes by itself, to record the cluster's id, and the incarnation (the
- * random id of the data directory) and address of each member.
+ * True if the two memberships have the same voters, learners and addresses. A missing address may be added. A
+ * leader proposes such changes by itself, to record the cluster's id, and each member's address and
+ * incarnation (the random id of its data directory).
  */
 export function isBookKeeping(now: Membership, next: Membership): boolean {
   const lists = ({ voters, outgoing, learners, learnersNext }: Membership) =>
@@ -152,9 +150,8 @@ export function isBookKeeping(now: Membership, next: Membership): boolean {
 }
 
 /**
- * Returns the membership for the next entry: a joint configuration if more than one voter changes. With one
- * voter more or less, each old quorum shares a member with each new quorum, so no joint configuration is
- * needed.
+ * Returns the next membership, which is a joint configuration if more than one voter changes. With one voter
+ * more or less, each old quorum shares a member with each new quorum, so no joint configuration is needed.
  */
 function throughJoint(now: Membership, target: Membership): Membership {
   const come = target.voters.filter((id) => !now.voters.includes(id))
@@ -169,7 +166,6 @@ function throughJoint(now: Membership, target: Membership): Membership {
   return withPeers(joint, { ...now.peers, ...target.peers })
 }
 
-/** Returns the membership that follows a joint configuration. */
 export function leftJoint(joint: Membership): Membership {
   const learners = sorted([...joint.learners, ...joint.learnersNext])
   return withPeers({ ...joint, outgoing: [], learners, learnersNext: [] }, joint.peers)

@@ -20,7 +20,7 @@ export const NO_MEMBERS: Membership = { voters: [], outgoing: [], learners: [], 
 
 export const isJoint = (membership: Membership): boolean => membership.outgoing.length > 0
 
-/** Returns true if the member votes. In a joint configuration, old and new voters vote (E16). */
+/** In a joint configuration, old and new voters vote (E16). */
 export const isVoter = ({ voters, outgoing }: Membership, id: MemberId): boolean =>
   voters.includes(id) || outgoing.includes(id)
 
@@ -53,7 +53,7 @@ const isPeer = (value: unknown): value is Peer =>
 
 const isIdList = (value: unknown): value is readonly MemberId[] => Array.isArray(value) && value.every(isId)
 
-/** Returns the reason if the membership is invalid, else undefined (M18). */
+/** Returns undefined if the membership is valid, or the reason why not (M18). */
 export function whyInvalid(membership: Membership): string | undefined {
   const { voters, outgoing, learners, learnersNext, peers } = membership
   for (const list of [voters, outgoing, learners, learnersNext]) {
@@ -82,8 +82,8 @@ function whyPeersInvalid(ids: readonly MemberId[], peers: unknown): string | und
 }
 
 /**
- * Encodes a membership as JSON. The peers are encoded as a sorted list of [id, url, incarnation]. If they
- * were encoded as an object, the order of its keys could make the bytes of equal memberships differ.
+ * Encodes the peers as a sorted list. If the peers were an object, the order of its keys could make the bytes
+ * of equal memberships differ.
  */
 export function encodeMembership(membership: Membership): Uint8Array {
   const { voters, outgoing, learners, learnersNext, peers, cluster } = membership
@@ -143,7 +143,7 @@ export class Configurations {
     return lastOf(this.#placed).index
   }
 
-  /** Returns the membership that is in force at `index`, which must not be before the log's start. */
+  /** The `index` must not be before the log's start. */
   at(index: number): Membership {
     return (this.#placed.findLast((placed) => placed.index <= index) ?? elementAt(this.#placed, 0)).membership
   }

@@ -9,10 +9,7 @@
 import { decodeMembership, whyInvalid } from './membership.js'
 import type { Entry, LogPosition, MemberId, Membership, Message, MessageOf } from './types.js'
 
-/**
- * A message with a larger term or index is refused. So sums of two such numbers are still exact in
- * JavaScript.
- */
+/** Larger terms and indexes are refused. So the sum of two of these numbers is exact in JavaScript. */
 export const MAX_COUNT = 2 ** 52
 
 const isCount = (value: unknown): value is number =>

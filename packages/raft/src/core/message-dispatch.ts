@@ -43,9 +43,8 @@ export function receive(state: State, m: Message): void {
 }
 
 /**
- * Handles a vote request. While this member receives messages from its leader, it refuses requests of a
- * higher term, except in a leadership transfer. This check comes first, because a refused request must not
- * change the term.
+ * While this member receives messages from its leader, it refuses requests of a higher term, except in a
+ * leadership transfer. This check comes first, because a refused request must not change the term.
  */
 function vote(state: State, m: MessageOf<'vote'>): void {
   if (m.term > state.term) {
@@ -85,8 +84,8 @@ function progress(state: State, peer: Progress, m: Message): void {
 }
 
 /**
- * Sends the messages that waited until this member's disk has what they promise (durable-before-send.ts).
- * Vote requests are dropped if this member is no candidate any more.
+ * Sends the messages that waited for this member's disk (durable-before-send.ts). Vote requests are dropped
+ * if this member is no candidate any more.
  */
 export function sendKept(state: State): void {
   for (const message of state.disk.kept(state.term)) {

@@ -13,11 +13,11 @@ export interface RaftOptions {
    * random, between one and two election timeouts.
    */
   readonly electionTimeout: number
-  /** In ms, the time between two heartbeats. The interval must be much shorter than the election timeout. */
+  /** In ms, the time between two heartbeats. */
   readonly heartbeat: number
   /**
-   * The generator needs another seed at each start of the process. The context numbers of forwarded reads
-   * begin at a random number, and must not repeat after a restart (R3).
+   * The generator needs another seed at each start of the process, because forwarded reads are numbered from
+   * a random number on. Their numbers must not repeat after a restart (R3).
    */
   readonly random: Random
   /** False turns pre-votes off. Only tests use false. */
@@ -30,7 +30,7 @@ export interface RaftOptions {
   readonly maxEntryBytes?: number
   /**
    * In bytes of data, how much may be proposed and not committed. A proposal beyond this limit is refused as
-   * 'busy'. If no other proposal is uncommitted, a proposal of any size up to `maxEntryBytes` is accepted.
+   * 'busy'. If nothing else is uncommitted, a proposal of any size up to `maxEntryBytes` is accepted.
    */
   readonly maxUncommittedBytes?: number
   /** In ms, how much one reading of the clock can add to cluster time at most (CT2). */
@@ -84,7 +84,6 @@ export function withDefaults(options: RaftOptions): Settings {
   }
 }
 
-/** Removes options whose value is undefined, so that they get their defaults. */
 function defined(options: RaftOptions): RaftOptions {
   return Object.fromEntries(
     Object.entries(options).filter(([, value]) => value !== undefined),

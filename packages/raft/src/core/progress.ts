@@ -9,7 +9,7 @@
 //              acknowledgements do not count
 //
 // A member that has lost its state asks for a snapshot. The leader sends this snapshot without changing the
-// state above: in probe and replicate it goes on to send appends, and in refused it sends none.
+// state above.
 //
 // Laws
 //   - `match` never decreases (L9), and `next` is greater than `match`.
@@ -44,9 +44,7 @@ export class Window {
     this.#count++
   }
 
-  /**
-   * Removes the appends up to index `match`. An acknowledgement also acknowledges all earlier appends (L7).
-   */
+  /** An acknowledgement of an append also acknowledges all earlier appends (L7). */
   freeTo(match: number): void {
     while (this.#count > 0 && (this.#lasts[this.#head] as number) <= match) {
       this.#head = (this.#head + 1) % this.#lasts.length
@@ -89,9 +87,7 @@ export class Progress {
   /** True while the answer to a probe is missing. */
   probing = false
   readonly window: Window
-  /**
-   * When the leader last received an answer of the member in this term, in ms of the election timers' clock.
-   */
+  /** When the member's last answer of this term came, in ms of the election timers' clock. */
   answeredAt: number
   /**
    * When `match` last grew, or when the leader last sent an append to find out whether an append was lost. In
@@ -100,7 +96,6 @@ export class Progress {
   movedAt: number
   /** The highest read round (read-index.ts) in the member's answers. */
   round = 0
-  /** The commit index in the last message to the member. */
   sentCommit = 0
   snapshot: SnapshotTransfer | undefined
   /**
@@ -145,7 +140,7 @@ export class Progress {
     this.next = this.match + 1
   }
 
-  /** Begins a snapshot transfer. The caller must have ended an earlier snapshot transfer. */
+  /** The caller must have ended an earlier snapshot transfer. */
   toSnapshot(clock: number): void {
     this.#leave()
     this.state = 'snapshot'

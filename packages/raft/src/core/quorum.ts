@@ -8,10 +8,10 @@ type Halves = Pick<Membership, 'voters' | 'outgoing'>
 
 export const majority = (size: number): number => (size >>> 1) + 1
 
-/** A sorting buffer that all calls share, so that no call allocates an array. */
+/** All calls sort in this buffer, so that no call allocates an array. */
 const scratch: number[] = []
 
-/** Returns the largest value that a majority of `voters` has reached, or 0 without voters. */
+/** Returns the largest value that a majority of `voters` has reached. Without voters, the result is 0. */
 export function majorityValue(voters: readonly MemberId[], valueOf: (id: MemberId) => number): number {
   const size = voters.length
   if (size === 0) return 0
@@ -27,9 +27,7 @@ export function majorityValue(voters: readonly MemberId[], valueOf: (id: MemberI
   return scratch[majority(size) - 1] as number
 }
 
-/**
- * Returns the largest value that a quorum has reached. For the values of `match`, this is the commit index.
- */
+/** For the values of `match`, the result is the commit index. */
 export function quorumValue({ voters, outgoing }: Halves, valueOf: (id: MemberId) => number): number {
   const value = majorityValue(voters, valueOf)
   return outgoing.length === 0 ? value : Math.min(value, majorityValue(outgoing, valueOf))
@@ -45,10 +43,7 @@ function hasMajority(voters: readonly MemberId[], agrees: (id: MemberId) => bool
   return count >= majority(voters.length)
 }
 
-/**
- * Returns 'won' if the votes are a quorum, 'lost' if the missing votes cannot make a quorum any more, and
- * otherwise 'open'.
- */
+/** 'lost': the missing votes cannot make a quorum any more. */
 export function tally(halves: Halves, votes: ReadonlyMap<MemberId, boolean>): Tally {
   if (isQuorum(halves, (id) => votes.get(id) === true)) return 'won'
   return isQuorum(halves, (id) => votes.get(id) !== false) ? 'open' : 'lost'

@@ -68,16 +68,13 @@ export class Raft {
     state.reported.configIndex = state.configs.index
     state.reported.configCommitted = state.configs.index <= state.commit
     resetElectionTimer(state)
-    // The only voter of a group campaigns at once, because there is no other leader that it could disturb.
+    // The only voter of a group campaigns at once, because no other member could lead.
     if (votersBut(state.membership, state.id).length === 0) state.electionAt = state.clock
   }
 
   // ---- Events and requests
 
-  /**
-   * Handles a received message. `incarnation` is the random id of the sender's data directory, from its
-   * handshake.
-   */
+  /** `incarnation` is the random id of the sender's data directory, from its handshake. */
   step(message: Message, now: number, incarnation?: string): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -87,10 +84,7 @@ export class Raft {
     return finish(state)
   }
 
-  /**
-   * Does what is due at this time, such as heartbeats and elections. Must be called when `untilTick` says so,
-   * and at least a few times in each election timeout.
-   */
+  /** Must be called when `untilTick` says so, and at least a few times in each election timeout. */
   tick(now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -132,17 +126,14 @@ export class Raft {
     return finish(this.state)
   }
 
-  /** Starts a linearizable read. The result is a 'read' effect with the same `context`. */
+  /** The result is a 'read' effect with the same `context`. */
   read(context: number, now: number): readonly Effect[] {
     this.#begin(now)
     read(this.state, context)
     return finish(this.state)
   }
 
-  /**
-   * Sends the messages that waited for this batch, and counts its entries as durable. Called when this batch
-   * and all earlier batches are durable.
-   */
+  /** Called when this batch and all earlier batches are durable. */
   persisted(batchId: number, now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -153,7 +144,6 @@ export class Raft {
     return finish(state, true)
   }
 
-  /** Called when the state machine has applied the log up to `index`. */
   applied(index: number): readonly Effect[] {
     const { state } = this
     assert(index <= state.handedOut, 'applied what was not handed out')
@@ -181,8 +171,8 @@ export class Raft {
   }
 
   /**
-   * Ends a snapshot transfer that has failed. `id` is another member if this leader could not read a piece of
-   * the snapshot for that member. `id` is this member's own id if a received snapshot could not be installed.
+   * Ends a failed snapshot transfer. `id` is another member if this leader could not read a piece of the
+   * snapshot. `id` is this member's own id if a received snapshot could not be installed.
    */
   snapshotFailed(id: MemberId, now: number): readonly Effect[] {
     const { state } = this
@@ -194,8 +184,8 @@ export class Raft {
   }
 
   /**
-   * Continues after a received snapshot: the next entry to apply is the entry after it. Called when the
-   * snapshot is installed durably.
+   * Called when a received snapshot is installed durably. The next entry to apply is the entry after the
+   * snapshot.
    */
   snapshotInstalled(position: LogPosition, membership: Membership, now: number): readonly Effect[] {
     this.#begin(now)
@@ -225,8 +215,8 @@ export class Raft {
   }
 
   /**
-   * Allows this member to vote and to campaign. Called when enough other members have answered, so that it is
-   * clear that this member did not lose its disk.
+   * Allows this member to vote and to campaign. Called when it is clear that this member did not lose its
+   * disk.
    */
   allowVoting(now: number): readonly Effect[] {
     this.#begin(now)
@@ -263,12 +253,12 @@ export class Raft {
     return this.state.leader
   }
 
-  /** Why this member campaigns. Undefined if it does not campaign. */
+  /** Undefined if this member does not campaign. */
   get electionReason(): ElectionReason | undefined {
     return this.state.campaign?.why
   }
 
-  /** The last campaign that this member lost, for log lines. Undefined if it has lost none. */
+  /** The last campaign that this member lost, for log lines. Undefined if there is none. */
   get lostCampaign(): LostCampaign | undefined {
     return this.state.lostCampaign
   }
@@ -290,12 +280,11 @@ export class Raft {
     return this.state.membership
   }
 
-  /** Returns the membership that is in force at `index`. */
   membershipAt(index: number): Membership {
     return this.state.configs.at(index)
   }
 
-  /** In ms, how long the driver may wait before the next call of `tick`. */
+  /** In ms. */
   get untilTick(): number {
     return untilTick(this.state)
   }
@@ -319,8 +308,8 @@ export class Raft {
   }
 
   /**
-   * Returns the cluster time that a new entry would get now. If this member does not lead, returns the time
-   * of its last entry.
+   * The cluster time that a new entry would get now. If this member does not lead, the time of its last
+   * entry.
    */
   clusterTime(now: number): number {
     const { leading, log } = this.state
@@ -331,12 +320,12 @@ export class Raft {
     return this.state.log.entry(index)
   }
 
-  /** Returns the entries from `from` to `to`, including both. */
+  /** The two ends are included. */
   entries(from: number, to: number): Entry[] {
     return this.state.log.slice(from, to)
   }
 
-  /** Returns the term at `index`, or undefined outside the log. */
+  /** Undefined outside the log. */
   termAt(index: number): number | undefined {
     return this.state.log.termAt(index)
   }

@@ -18,8 +18,7 @@ import type { Leading, State } from './state.js'
 import type { MemberId, MessageOf } from './types.js'
 
 /**
- * How many read rounds may wait for the answers of a quorum at the same time. Further reads wait and share
- * the next round.
+ * How many read rounds may wait for a quorum's answers at the same time. Later reads share the next round.
  */
 const MAX_ROUNDS = 4
 
@@ -43,7 +42,6 @@ function addRead(state: State, leading: Leading, from: MemberId, context: number
   else leading.readsWaiting.push({ from, context, time })
 }
 
-/** Begins one read round for all waiting reads, with a heartbeat to each voter. */
 export function pumpReads(state: State): void {
   const leading = state.leading as Leading
   if (leading.readsWaiting.length === 0 || leading.rounds.length >= MAX_ROUNDS) return
@@ -86,13 +84,12 @@ export function onReadIndexReply(state: State, m: MessageOf<'readIndexReply'>): 
   answerSelf(state, forwarded.context, m.index, m.time)
 }
 
-/** Fails the forwarded reads, because the known leader has changed. */
+/** Called when the leader has changed. */
 export function failForwarded(state: State): void {
   for (const { context } of state.forwarded.values()) answerSelf(state, context, undefined, 0)
   state.forwarded.clear()
 }
 
-/** Fails the forwarded reads without an answer for an election timeout. */
 export function expireForwarded(state: State): void {
   for (const [wire, { context, until }] of state.forwarded) {
     if (state.clock < until) return
@@ -101,7 +98,7 @@ export function expireForwarded(state: State): void {
   }
 }
 
-/** Fails the unconfirmed reads. Their callers try again. */
+/** The callers of these reads try again. */
 export function endLeadershipReads(state: State): void {
   const leading = state.leading as Leading
   const requests = [...leading.rounds.flatMap((round) => round.requests), ...leading.readsWaiting]

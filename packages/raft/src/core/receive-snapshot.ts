@@ -48,8 +48,8 @@ function checkAgainstCommitted(state: State, { index, term }: LogPosition): void
 }
 
 /**
- * Returns true if the log has the entry at the snapshot's position. Then the snapshot is not needed, but it
- * proves that this entry is committed. So this function also moves the commit index up to it.
+ * True if the log has the entry at the snapshot's position. Then the snapshot is not needed. A snapshot has
+ * only committed entries, so this function also moves the commit index.
  */
 function isHere(state: State, { index, term }: LogPosition): boolean {
   if (index > state.commit && !state.log.matches(index, term)) return false
@@ -59,19 +59,12 @@ function isHere(state: State, { index, term }: LogPosition): boolean {
   return true
 }
 
-/**
- * Acknowledges the durable entries that agree with the leader's log. If the entry at the snapshot's position
- * is durable too, also answers that this snapshot is not needed.
- */
 function tellHere(state: State, to: string, position: LogPosition): void {
   acknowledge(state, true)
   if (state.disk.hardStateDurable && state.disk.durable >= position.index) reply(state, to, position, 0, true)
 }
 
-/**
- * Returns the transfer to which the piece belongs. A first piece begins a new transfer. Returns undefined if
- * the piece fits no transfer.
- */
+/** Returns the transfer to which the piece belongs, or undefined. A first piece begins a new transfer. */
 function stagingFor(state: State, m: MessageOf<'snapshot'>): State['staging'] {
   const { staging } = state
   if (staging?.installing) return staging
@@ -97,8 +90,8 @@ function reply(state: State, to: string, position: LogPosition, offset: number, 
 }
 
 /**
- * Continues after the snapshot: the next entry to apply is the entry after it. Also answers the leader.
- * Called when the driver has installed the snapshot durably.
+ * Called when the driver has installed the snapshot durably. The next entry to apply is the entry after the
+ * snapshot.
  */
 export function onInstalled(state: State, position: LogPosition, membership: Membership): void {
   state.staging = undefined

@@ -20,8 +20,8 @@ import { type Leading, type State, appendEntry } from './state.js'
 import type { EntryKind, Membership, MessageOf } from './types.js'
 
 /**
- * In election timeouts, for how long the leader sends the log to a removed member, so that the member learns
- * of its removal (M12).
+ * In election timeouts, how long the leader sends the log to a removed member, so that the member learns of
+ * its removal (M12).
  */
 const REMOVED_TIMEOUTS = 10
 
@@ -77,8 +77,7 @@ export function moveCommit(state: State, leading: Leading): boolean {
 }
 
 /**
- * Sends all appends and pieces of a snapshot that this peer may be sent now. A removed member also gets the
- * commit index, because it stops once it knows that its removal is committed.
+ * A removed member also gets the commit index, because it stops once it knows that its removal is committed.
  */
 export function pumpPeer(state: State, peer: Progress): void {
   if (peer.state === 'probe' && !peer.probing) sendAppend(state, peer, state.options.maxAppendBytes)
@@ -91,8 +90,8 @@ export function pumpPeer(state: State, peer: Progress): void {
 
 /**
  * Sends the next entries to the peer, up to `maxBytes`. With `maxBytes` 0 the append is empty, and its answer
- * says whether the peer has the entry before `next`. If this log no longer has the entry before `next`,
- * starts a snapshot transfer instead.
+ * says whether the peer has the entry before `next`. If this log no longer has the entry before `next`, a
+ * snapshot transfer starts instead.
  */
 function sendAppend(state: State, peer: Progress, maxBytes: number): void {
   const prevIndex = peer.next - 1
@@ -115,8 +114,8 @@ function sendAppend(state: State, peer: Progress, maxBytes: number): void {
 }
 
 /**
- * Notes that the peer has answered, and that it has answered in this read round. Called for each answer to an
- * append or a heartbeat. The answer proves that the peer lives and knows this leader.
+ * Called for each answer to an append or a heartbeat. The answer proves that the peer lives and knows this
+ * leader.
  */
 function noteAnswer(state: State, peer: Progress, round: number): void {
   peer.answeredAt = state.clock
@@ -141,8 +140,7 @@ export function onAppendReply(state: State, peer: Progress, m: MessageOf<'append
   if (m.ok) return acknowledged(state, peer, m.match)
   if (peer.state === 'snapshot' || peer.state === 'refused') return
   if (m.rejected <= peer.match) return suspect(state, peer, m)
-  // While the leader probes, only the answer to the current probe counts. Other answers belong to earlier
-  // appends (L9).
+  // While the leader probes, it ignores answers to appends before the current probe (L9).
   if (peer.state === 'probe' && m.rejected !== peer.next - 1) return
   // If the leader has not sent this index in this term, the answer belongs to an earlier term.
   if (m.rejected >= peer.next) return
@@ -173,8 +171,8 @@ export function onHeartbeatReply(state: State, peer: Progress, m: MessageOf<'hea
   if (m.match > peer.match) acknowledged(state, peer, m.match)
   if (state.clock - peer.movedAt < state.options.heartbeat) return
   if (peer.state === 'probe') peer.probing = false
-  // In this case an append was lost, or the member has restarted and does not know up to where its log agrees
-  // with the leader's log.
+  // An append was lost, or the member has restarted and does not know up to where its log agrees with the
+  // leader's log.
   else if (peer.state === 'replicate' && (peer.match < peer.next - 1 || m.match < peer.match)) {
     peer.movedAt = state.clock
     sendAppend(state, peer, 0)

@@ -16,8 +16,7 @@ import type { MemberId } from './types.js'
 
 /**
  * Draws the random time of this member's next campaign. A member whose state machine has lost its data waits
- * longer, because it can lead only until it has transferred the leadership (leader.ts). The member still
- * campaigns, because only its log may be complete enough to win.
+ * longer, because it must transfer the leadership after it wins (leader.ts).
  */
 export function resetElectionTimer(state: State): void {
   const { electionTimeout } = state.options
@@ -42,7 +41,7 @@ export function becomeFollower(state: State, term: number, leader: MemberId | un
   state.role = restingRole(state)
 }
 
-/** Enters a new term. The index up to which this log agrees with the leader's log is unknown again. */
+/** In the new term it is unknown up to where this log agrees with the leader's log. */
 function newTerm(state: State, term: number): void {
   state.term = term
   state.vote = undefined
@@ -67,9 +66,8 @@ function stopLeading(state: State): void {
 }
 
 /**
- * Adjusts the role to a new membership. A member that neither leads nor campaigns becomes a follower if the
- * membership names it as a voter, else a learner. A member that campaigns, but may no longer stand for
- * election, ends its campaign.
+ * A follower or learner takes the role that the membership gives it. A candidate that may no longer stand for
+ * election ends its campaign.
  */
 export function adjustRole(state: State): void {
   if (state.role === 'follower' || state.role === 'learner') state.role = restingRole(state)
@@ -109,6 +107,6 @@ export function becomeLeader(state: State): void {
   appendOwn(state, 'empty', new Uint8Array(0))
 }
 
-/** Returns the acknowledged index of a member, or 0 if the member has lost acknowledged entries. */
+/** A member that has lost acknowledged entries counts with the index 0. */
 const counted = (peer: Progress | undefined): number =>
   peer === undefined || peer.state === 'refused' ? 0 : peer.match

@@ -24,7 +24,6 @@ export interface SnapshotPiece {
 const isSilent = (state: State, peer: Progress): boolean =>
   state.clock - peer.answeredAt >= state.options.electionTimeout
 
-/** Starts a snapshot transfer to the member, because its next entry is no longer in the log. */
 export function needSnapshot(state: State, peer: Progress): void {
   endTransferOf(state, peer)
   peer.toSnapshot(state.clock)

@@ -11,10 +11,9 @@ import { Timers } from './election-timer-clock.js'
 import type { Effect, Entry, GroupId, LogPosition, MemberId, Membership, Message, Role } from './types.js'
 
 /**
- * Why a member campaigns. 'timeout': it received no message from a leader for an election timeout.
- * 'leader_ended': the leader's process has ended. 'transfer': the leader transfers the leadership to it.
- * 'new_cluster': the members of a new cluster have connected. The reason is only reported, and decides
- * nothing.
+ * 'timeout': the member received no message from a leader for an election timeout. 'leader_ended': the
+ * leader's process has ended. 'transfer': the leader transfers the leadership to the member. 'new_cluster':
+ * the members of a new cluster have connected. The reason is reported only, and decides nothing.
  */
 export type ElectionReason = 'timeout' | 'leader_ended' | 'transfer' | 'new_cluster'
 
@@ -22,12 +21,11 @@ interface Campaign {
   readonly why: ElectionReason
   /** 'pre' is a pre-vote: the member only asks whether it would win, and does not enter the new term yet. */
   readonly kind: 'pre' | 'real'
-  /** The term of this campaign. For a pre-vote, the term in which the member would campaign. */
+  /** In a pre-vote, the term that the member would enter. */
   readonly term: number
   readonly votes: Map<MemberId, boolean>
 }
 
-/** The last campaign that this member lost, for log lines. */
 export interface LostCampaign {
   readonly term: number
   readonly votes: ReadonlyMap<MemberId, boolean>
@@ -36,7 +34,7 @@ export interface LostCampaign {
 }
 
 interface ReadRequest {
-  /** The member that asked for the read. For a caller of this member, `from` is this member. */
+  /** The member that asked for the read, perhaps this member itself. */
   readonly from: MemberId
   readonly context: number
   /** The leader's cluster time, read after the request arrived (CT5). */
@@ -51,21 +49,17 @@ interface ReadRound {
 
 interface Transfer {
   readonly to: MemberId
-  /** When the leader gives up the transfer, in ms of the election timers' clock (E17). */
+  /** In ms of the election timers' clock (E17). */
   readonly until: number
-  /** True once the target was asked to campaign. */
   asked: boolean
 }
 
-/** The data that only a leader has. The data is deleted when the leadership ends. */
+/** Deleted when the leadership ends. */
 export interface Leading {
   /** Sorted by id, so that messages are sent in the same order in each run. */
   readonly peers: Progress[]
   readonly byId: Map<MemberId, Progress>
-  /**
-   * Returns the index up to which a member's durable log agrees with the leader's log. For the leader itself,
-   * returns its durable index.
-   */
+  /** Returns the index up to which a member's durable log agrees with the leader's log. */
   readonly matchOf: (id: MemberId) => number
   readonly roundOf: (id: MemberId) => number
   readonly clock: ClusterClock
@@ -75,7 +69,7 @@ export interface Leading {
    */
   readonly firstIndex: number
   heartbeatAt: number
-  /** True if the commit index may have to move, because of an acknowledgement, a sync or a new membership. */
+  /** True if the commit index may have to move after an acknowledgement, a sync or a new membership. */
   dirty: boolean
   uncommittedBytes: number
   /**
@@ -93,8 +87,8 @@ export interface Leading {
   targetAsked: boolean
   /**
    * The leader notes its commit index once in each election timeout, next at the time `at`. `recent` is the
-   * last noted index, and `older` is the noted index before `recent`. A learner must have reached `older` to
-   * become a voter (M10).
+   * last noted index, and `older` is the one before. A learner must have reached `older` to become a voter
+   * (M10).
    */
   readonly commitSamples: { recent: number; older: number; at: number }
 }
@@ -106,11 +100,10 @@ interface Staging {
   offset: number
   /** When the last piece arrived, in ms of the election timers' clock. */
   at: number
-  /** True while the driver installs the snapshot. No entry is given out to be applied meanwhile (S3). */
+  /** True while the driver installs the snapshot (S3). */
   installing: boolean
 }
 
-/** A read that this member has forwarded to the leader. */
 interface ForwardedRead {
   readonly context: number
   readonly until: number
@@ -118,10 +111,7 @@ interface ForwardedRead {
 
 export class State {
   readonly options: Settings
-  /**
-   * The random generator of this member. The generator depends on the member's id, so members with equal
-   * seeds draw different timeouts (E20).
-   */
+  /** Forked by the member's id, so members with equal seeds draw different timeouts (E20). */
   readonly random: Random
   readonly id: MemberId
   readonly log: Log
@@ -136,16 +126,13 @@ export class State {
   role: Role = 'follower'
   leader: MemberId | undefined
   commit: number
-  /**
-   * The last index that was given out to be applied. The entry at this index is committed, and durable on
-   * this member.
-   */
+  /** The last index that was given out to be applied. The entry is committed, and durable on this member. */
   handedOut: number
   applied: number
   mayVote: boolean
   /**
-   * True if the state machine has lost its data. Then this member asks for a snapshot, gives out no entry to
-   * be applied, and does not keep the leadership.
+   * True if the state machine has lost its data. Then this member asks for a snapshot, applies no entry, and
+   * does not keep the leadership.
    */
   rebuilding: boolean
 
@@ -153,13 +140,12 @@ export class State {
   lostCampaign: LostCampaign | undefined
   leading: Leading | undefined
   electionAt = 0
-  /** The reason of the election that starts at `electionAt`. */
   electionReason: ElectionReason = 'timeout'
   /** When the leader's last message arrived, in ms of the election timers' clock. */
   leaderMessageAt = 0
   /**
-   * The last term in which this member noticed that the leader's process had ended. Only the first such event
-   * of a term shortens the wait for an election.
+   * The last term in which this member noticed that the leader's process had ended. Only the first notice in
+   * a term shortens the wait for an election.
    */
   goneTerm = 0
   /** The index up to which this member's log is known to agree with the leader's log of this term. */
@@ -171,9 +157,10 @@ export class State {
   readonly forwarded = new Map<number, ForwardedRead>()
   nextContext: number
 
-  /** The effects of this call. collect-effects.ts adds more effects before and after these effects. */
   out: Effect[] = []
-  /** What the last role and membership effects said. If the state differs now, this call adds an effect. */
+  /**
+   * The content of the last role and membership effects. If the state differs now, this call adds an effect.
+   */
   reported: {
     role: Role
     term: number
@@ -181,7 +168,7 @@ export class State {
     configIndex: number
     configCommitted: boolean
   }
-  /** How many messages were refused, and why the last message was refused. */
+  /** How many messages were refused, and the reason of the last refusal. */
   readonly refused = { count: 0, last: '' }
 
   constructor(options: Settings, boot: RaftBoot, now: number) {
@@ -196,8 +183,8 @@ export class State {
     this.term = boot.hardState.term
     this.vote = boot.hardState.vote
     this.rebuilding = boot.rebuild === true || boot.applied < boot.start.index
-    // Entries up to `boot.applied` count as committed only if the state machine still has its data. Otherwise
-    // only the entries before the start of the log are known to be committed.
+    // If the state machine has lost its data, only the entries before the start of the log are known to be
+    // committed.
     this.applied = this.rebuilding ? boot.start.index : boot.applied
     this.commit = this.applied
     this.handedOut = this.applied
@@ -230,9 +217,8 @@ export class State {
 
   /**
    * True if the member may campaign: it is a voter, or its removal is in its log and not committed. A member
-   * that is being removed may campaign, because perhaps only its log is complete enough to win. Without a
-   * leader the removal would never be committed. Such a member counts votes by the new membership, without
-   * its own vote.
+   * that is being removed may campaign, because perhaps only its log is complete enough to win. This
+   * candidate counts votes by the new membership, without its own vote.
    */
   get stands(): boolean {
     const { configs, id, commit } = this
@@ -244,7 +230,6 @@ export class State {
   }
 }
 
-/** Appends an entry to the log in memory and to the batch for the disk. */
 export function appendEntry(state: State, entry: Entry): void {
   state.log.append(entry)
   state.disk.noteAppend(entry.index)

@@ -5,10 +5,7 @@
 
 import type { State } from './state.js'
 
-/**
- * Returns the time until the next tick, in ms of the election timers' clock. With zero or less the tick is
- * due now.
- */
+/** In ms of the election timers' clock. With zero or less the tick is due now. */
 export function untilTick(state: State): number {
   const { leading, clock, timers } = state
   if (leading === undefined) return Math.max(state.electionAt, timers.calmAt) - clock

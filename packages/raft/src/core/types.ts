@@ -5,10 +5,7 @@ export type MemberId = string
 /** The id of a Raft group. Each message carries the id, so that one process could run several groups. */
 export type GroupId = number
 
-/**
- * A position in the log. `time` is the cluster time of the entry at `index`. All three are 0 before the first
- * entry.
- */
+/** `time` is the cluster time of the entry at `index`. All three numbers are 0 before the first entry. */
 export interface LogPosition {
   readonly index: number
   readonly term: number
@@ -36,9 +33,8 @@ export interface HardState {
 export interface Peer {
   readonly url: string
   /**
-   * The random id of the member's data directory. A member that was wiped has a new incarnation, so the
-   * cluster notices that its earlier votes are lost. The text is '' until a leader has recorded the
-   * incarnation.
+   * The random id of the member's data directory. A wiped member has a new incarnation, so the cluster
+   * notices that its earlier votes are lost. The text is '' until a leader has recorded the incarnation.
    */
   readonly incarnation: string
 }
@@ -60,8 +56,8 @@ export interface Membership {
 
 export type MembershipChange =
   /**
-   * A change that a leader makes by itself, to record the cluster's id, and the incarnation (the random id of
-   * the data directory) of each member.
+   * Recorded by a leader without a request of an operator. The incarnations are the random ids of the
+   * members' data directories.
    */
   | {
       readonly type: 'found'
@@ -110,7 +106,7 @@ export type Message = Envelope &
         readonly commit: number
         readonly entries: readonly Entry[]
         /**
-         * The leader's current read round: the reply repeats this number, and so confirms the reads of the
+         * The leader's current read round. The reply repeats the number, and so confirms the reads of the
          * round.
          */
         readonly round: number
@@ -134,8 +130,8 @@ export type Message = Envelope &
         readonly type: 'heartbeatReply'
         readonly round: number
         /**
-         * The durable index up to which the member's log agrees with the leader's log. If it does not grow,
-         * the leader notices that an append was lost.
+         * The durable index up to which the member's log agrees with the leader's log. If the index does not
+         * grow, the leader notices that an append was lost.
          */
         readonly match: number
       }
@@ -161,8 +157,8 @@ export type Message = Envelope &
         readonly type: 'readIndexReply'
         readonly context: number
         /**
-         * The index that must be applied before the read is answered. Undefined if the leader could not
-         * confirm the read. Then the caller tries again.
+         * The read is answered after this index is applied. Undefined if the leader could not confirm the
+         * read. Then the caller tries again.
          */
         readonly index: number | undefined
         /** The leader's cluster time, read after the request arrived (CT5). */
@@ -175,8 +171,7 @@ export type MessageOf<Type extends MessageType> = Extract<Message, { type: Type 
 export type Role = 'follower' | 'candidate' | 'leader' | 'learner'
 
 /**
- * An action that the core asks its driver for. The driver carries all effects out in order
- * (collect-effects.ts explains the order).
+ * The driver carries out all effects in order (collect-effects.ts explains the order).
  *
  * Law: a message that promises something durable (a vote, an acknowledgement) is sent after the promised data
  * is on disk. The core keeps the message until `persisted(batch.id)` is called. If a newer term has begun
@@ -231,7 +226,7 @@ export type Effect =
   | { readonly type: 'endSnapshot'; readonly to: MemberId }
   /**
    * For a leader: member `id` has acknowledged entries up to `acknowledged`, but its log now ends at `holds`.
-   * So its disk was rolled back to an old copy. The leader sends the member no more entries and ignores its
+   * So its disk was rolled back to an old copy. The leader sends this member no more entries and ignores its
    * acknowledgements. An operator must rebuild the member.
    */
   | {
@@ -258,10 +253,7 @@ export type Effect =
  * Written with one write and one sync. The parts take effect in this order: truncation, entries, hard state.
  */
 export interface PersistBatch {
-  /**
-   * The id, one higher in each batch. `persisted(id)` means that this batch and all earlier batches are
-   * durable.
-   */
+  /** One higher in each batch. `persisted(id)` means that this batch and all earlier batches are durable. */
   readonly id: number
   readonly hardState: HardState | undefined
   /** The entries from this index on become invalid. */

@@ -14,7 +14,7 @@ export class EventHeap {
   readonly #events = new Heap<ScheduledEvent>((a, b) => a.at < b.at || (a.at === b.at && a.number < b.number))
   #numbers = 0
 
-  /** Schedules an event. `at` is in whole microseconds of simulated time. */
+  /** `at` is in whole microseconds of simulated time. */
   push<P>(at: number, run: (payload: P) => void, payload: P): void {
     this.#events.push({ at, number: this.#numbers++, run, payload })
   }

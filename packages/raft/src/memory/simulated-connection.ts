@@ -1,7 +1,7 @@
-// Driver: one simulated connection between the processes of two machines.
-// A connection has two lanes, and frames of one lane arrive in order. When a connection breaks, some of the
-// frames under way are lost. While the network is cut, frames are held back. Held frames arrive when the cut
-// ends. Held frames are lost if an end closes the connection because that end receives nothing.
+// Driver: one simulated connection between the processes of two machines. A connection has two lanes, and
+// frames of one lane arrive in order. When a connection breaks, some of the frames under way are lost. While
+// the network is cut, frames wait until the cut ends. Waiting frames are lost if an end closes the connection
+// because that end receives nothing.
 
 import type { Random } from '@latchkey/base'
 import type { Cuts } from './network-cuts.js'
@@ -20,7 +20,7 @@ export interface ConnectionOptions {
   readonly base: number
   readonly tail: number
   /**
-   * In microseconds, the shortest and the longest time without a frame after which an end closes the
+   * In microseconds, the shortest and the longest time after which an end without any frame closes the
    * connection.
    */
   readonly pulse: readonly [number, number]
