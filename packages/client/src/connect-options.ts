@@ -45,7 +45,10 @@ export interface ConnectOptions<S extends As = 'bytes'> {
   tls?: ClientTls | undefined
   /** The encoding of keys and values for calls without the option `as`. Default 'bytes'. */
   as?: S | undefined
-  /** What a read does with a stored value that it cannot decode. By default it fails with ERR_UNDECODABLE. */
+  /**
+   * What a read does with a stored value that it cannot decode. By default the read fails with
+   * ERR_UNDECODABLE.
+   */
   onUndecodable?: OnUndecodable | undefined
   /** How long this store's places in lock queues survive while this process sends nothing. Default '30s'. */
   sessionLife?: Duration | undefined
@@ -59,7 +62,7 @@ export interface ConnectOptions<S extends As = 'bytes'> {
   /**
    * Whether to make spans of OpenTelemetry and events of node:diagnostics_channel (docs/tracing.md). By
    * default the store makes spans if an SDK is registered, and events if a program subscribes. With true, a
-   * missing @opentelemetry/api is a TypeError. With false, the store makes neither.
+   * missing @opentelemetry/api is a TypeError. With false, the store makes no spans and no events.
    */
   tracing?: boolean | undefined
   /** Aborts connect(). */
@@ -82,7 +85,7 @@ export interface ConnectSettings {
   readonly signal: AbortSignal | undefined
 }
 
-/** The options of `store.reload` of a remote store. The options have the same meaning as for connect(). */
+/** The options of `store.reload` of a remote store. They have the same meaning as in connect(). */
 export interface ClientReload {
   token?: string | undefined
   tls?: ClientTls | undefined
@@ -95,7 +98,6 @@ export interface Credentials {
 
 const RELOAD_OPTIONS = knownNames('token', 'tls')
 
-/** Checks the options of `reload`. An option that is left out stays as it is. */
 export function checkReload(options: unknown, before: Credentials): Credentials {
   const given = toRecord(options, 'options') as ClientReload
   refuseUnknown(given, RELOAD_OPTIONS, 'option', 'reload')

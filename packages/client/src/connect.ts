@@ -127,8 +127,7 @@ const abortedBy = (signal: AbortSignal) =>
 
 /**
  * Returns the error of a connect that has reached no member. `foreign` is the error about an address that
- * belongs to another cluster. It is defined if such an address has answered, and no address of the right
- * cluster.
+ * belongs to another cluster. `foreign` is undefined if no such address has answered.
  */
 const nobody = (
   cause: unknown,

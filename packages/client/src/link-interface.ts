@@ -26,11 +26,11 @@ export interface Link {
   /** Closes the link. After this call nothing arrives, and `closed` is not called. */
   close(): void
   /**
-   * Returns how many bytes were received so far. A link within the process has neither `received` nor
-   * `probe`, because it cannot be cut.
+   * Returns how many bytes were received so far. A link within the process cannot be cut, so it has neither
+   * `received` nor `probe`.
    */
   received?(): number
-  /** Asks the other side to send some bytes, as a sign that it is alive. */
+  /** Asks the member to send some bytes, as a sign that it is alive. */
   probe?(): void
 }
 export interface LinkEvents {

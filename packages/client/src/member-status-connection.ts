@@ -31,7 +31,7 @@ export interface MemberConnection {
   close(): void
 }
 
-/** Rejects if the member at this address serves no client, or not this client. The error gives the reason. */
+/** Rejects if no member serves this client at this address. The error gives the reason. */
 export async function connectToMember(url: string, options?: ConnectOptions): Promise<MemberConnection> {
   const { cluster, clusterId, token, tls, timeout, signal } = checkConnect(url, options)
   const clock = systemClock(uptime)

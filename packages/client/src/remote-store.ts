@@ -21,7 +21,7 @@ export interface RemoteStore<S extends As = 'bytes'> extends Store<S> {
 export class ConnectedStore<S extends As = 'bytes'> extends ClientStore<S> implements RemoteStore<S> {
   readonly #credentials: Credentials
 
-  /** `credentials` are read each time a member is dialled, and are changed by `reload`. */
+  /** `credentials` are read at each dial of a member, and `reload` changes them. */
   constructor(options: StoreOptions, credentials: Credentials) {
     super(options)
     this.#credentials = credentials

@@ -64,8 +64,8 @@ class SocketLink implements Link {
   #isAlive = true
   #pulse: Timer | undefined
   /**
-   * The socket below the WebSocket. Its received bytes are counted, because even a part of a long message is
-   * a sign of life.
+   * The socket below the WebSocket counts received bytes, so that even a part of a long message is a sign of
+   * life.
    */
   #raw: Socket | undefined
 
@@ -125,7 +125,7 @@ class SocketLink implements Link {
   /**
    * Law: an error thrown in a handler of this connection ends this link, and never the process. Without this
    * law: a server sends something that no check foresaw, and the application that called connect() crashes.
-   * Then the listener of the link is called with the error. If the listener throws too, its error is dropped.
+   * The listener of the link gets the error. If the listener throws too, its error is dropped.
    */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return (...args) => {
@@ -244,7 +244,7 @@ class SocketLink implements Link {
     return before
   }
 
-  /** Reports the end once: to the caller that dials, or to the listener of the open link. */
+  /** Reports the end once, to the caller of the dial or to the listener of the open link. */
   #end(reason: Error): void {
     const before = this.#leave()
     if (before === 'over') return
@@ -270,7 +270,6 @@ const unreachable = (url: string, cause: unknown) =>
 
 const EXPIRED = 'Replace the certificate of that member, and check the clock of this machine.'
 const UNKNOWN = 'Give the authority of its certificate as tls.ca (--ca FILE).'
-/** What the user can do about an error of TLS, by the error code of OpenSSL or Node. */
 const HINTS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     CERT_HAS_EXPIRED: EXPIRED,

@@ -24,7 +24,7 @@ import { isLatchkeyError, LatchkeyError, type LinkReply, type MemberTuple } from
 import type { Dial, Link, LinkEvents } from './link-interface.js'
 
 /**
- * The identity that all sockets of a store share. Once the cluster is known, each socket refuses every other
+ * All sockets of a store share one identity. After the cluster is known, each socket refuses every other
  * cluster.
  */
 interface Identity {
@@ -40,7 +40,7 @@ export interface OneClusterPorts {
    * The id of the right cluster. If the id is undefined, the first cluster that answers is the right cluster.
    */
   readonly expected: string | undefined
-  /** Opens one socket. The socket writes the id of the cluster that it reaches into `identity`. */
+  /** Opens one socket, which writes the id of its cluster into `identity`. */
   readonly dial: (url: string, identity: Identity) => Dial
 }
 
@@ -54,7 +54,6 @@ type ClusterIdOrError = { readonly clusterId: string } | { readonly error: unkno
 export class OneCluster {
   readonly #ports: OneClusterPorts
   readonly #identity: Identity
-  /** The id of the cluster of each address that has reported it. */
   readonly #met = new Map<string, string>()
   /** Links that must end if the given addresses prove to be of two clusters. */
   readonly #links = new Map<Link, LinkEvents>()
@@ -101,8 +100,8 @@ export class OneCluster {
     const id = 'clusterId' in found ? found.clusterId : undefined
     // If the ids are equal, the address may have moved to the right cluster since it refused the connection.
     if (id === own) return error
-    // Usually the address belongs to a cluster with another name, and the member there does not tell its
-    // cluster's id. The error of that member says why it refused the connection.
+    // Usually the address belongs to a cluster with another name. Its member does not report the cluster's
+    // id, but the error says why it refused the connection.
     if (id === undefined) return this.#warn(url, undefined, error)
     this.#met.set(url, id)
     const message = `${url} is of cluster ${id}, not of ${own}: it was founded or restored apart. Check the address, and the directory that is used there; connect again to use the other cluster.`
@@ -156,7 +155,6 @@ export class OneCluster {
     return link
   }
 
-  /** Checks the given addresses. Resolves when this cluster has become the store's cluster. */
   async #check(url: string, clusterId: string, members: readonly MemberTuple[]): Promise<void> {
     this.#met.set(url, clusterId)
     const known = new Set([url, ...members.map(([, one]) => one)].map(canonicalUrl))

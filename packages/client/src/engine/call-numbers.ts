@@ -5,8 +5,7 @@
 //   call later.
 // - `done` is the lowest open number, or the next number if no number is open. All numbers below `done` are
 //   finished, and the members refuse them for ever.
-// - the next number is at most WINDOW above `done`. The members keep the answers to this many numbers, and no
-//   more.
+// - the next number is at most WINDOW above `done`. The members keep the answers to this many numbers.
 
 import { assert } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
@@ -45,7 +44,6 @@ export class CallNumbers<Call> {
     while (this.#done < this.#next && this.#open[this.#done % WINDOW] === undefined) this.#done++
   }
 
-  /** The calls whose numbers are open, in the order of the numbers. */
   *open(): Iterable<Call> {
     for (let number = this.#done; number < this.#next; number++) {
       const call = this.#open[number % WINDOW]

@@ -35,7 +35,6 @@ type CallRole = 'user' | 'open' | 'cancel' | 'keepAlive' | 'close'
 export interface LinkState {
   readonly url: string | undefined
   link: Link | undefined
-  /** The requests that have no answer yet, by id. */
   readonly inflight: InFlightRequests<Call>
   leader: LeaderReply | undefined
   /** How many views this store has open at this member. A view is a snapshot of the data for reads. */
@@ -46,10 +45,7 @@ export interface LinkState {
    * its cluster and the store has no other member.
    */
   memberRemoved: LatchkeyError | undefined
-  /**
-   * True if the store's own member has lost contact with the leader. Only the link to the own member uses
-   * this field.
-   */
+  /** True if this is the link to the store's own member, and that member has lost contact with the leader. */
   cutOff: boolean
 }
 
@@ -58,17 +54,15 @@ const ALONE: ReadonlySet<AdminCall> = new Set<AdminCall>(['status', 'metrics', '
 
 export class Call implements DeadlineItem {
   readonly payload: Payload
-  /** Undefined if the call is not traced. */
   trace: CallTrace | undefined = undefined
   readonly #reject: (error: unknown) => void
   readonly #convert: Convert<unknown>
   readonly #resolve: (result: unknown) => void
 
   role: CallRole = 'user'
-  /** Only for a call with the role 'cancel': the call that it cancels. */
   target: Call | undefined = undefined
 
-  /** The current attempt: its id, and the link on which it was sent. */
+  /** The id of the current attempt. `live` is the link on which it was sent. */
   id = 0
   live: LinkState | undefined = undefined
   /** Earlier attempts, on links that the store has left. The answer to an earlier attempt is still valid. */
@@ -81,10 +75,7 @@ export class Call implements DeadlineItem {
   /** The number of the call in its session. 0 means that the call has no number yet. */
   number = 0
   session = 0
-  /**
-   * True if the outcome of some attempt is unknown. Only an answer to another attempt with the same call
-   * number can show the outcome.
-   */
+  /** True if the outcome of an attempt is unknown. */
   uncertain = false
   /** The link on which the answer arrived. */
   answeredBy: LinkState | undefined = undefined
@@ -98,11 +89,9 @@ export class Call implements DeadlineItem {
    * members to cancel the call by its number (cancelCall).
    */
   abandoned = false
-  /** True when it is certain that the members will not execute this number later. */
   finished = false
   onFinished: ((error?: LatchkeyError) => void)[] | undefined = undefined
 
-  /** Removes the listener from the caller's signal. */
   offAbort: (() => void) | undefined = undefined
 
   bucket = 0
@@ -132,13 +121,11 @@ export class Call implements DeadlineItem {
     this.#resolve(made)
   }
 
-  /** Gives the error to the caller. */
   reject(error: unknown): void {
     this.trace?.end(this.#address, error)
     this.#reject(error)
   }
 
-  /** The address of the member that has answered, or that was asked last. */
   get #address(): string | undefined {
     return (this.answeredBy ?? this.live)?.url
   }

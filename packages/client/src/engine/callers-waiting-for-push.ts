@@ -9,9 +9,7 @@ type Run = (owner: OwnerResult) => void
 type Attached = (isNewSession: boolean) => void
 
 export class GrantPushes {
-  /** The callers that wait for a lock, by the lock's key and the acquirer's id. */
   readonly #waiting = new RecyclingMap<string, readonly Run[]>()
-  /** The callers that wait at a latch or a barrier, by the random id of each wait. */
   readonly #parties = new RecyclingMap<string, (result: PartyResult) => void>()
   readonly #attached = new RecyclingMap<Attached, true>()
 

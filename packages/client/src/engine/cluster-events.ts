@@ -11,7 +11,6 @@ export const EMBEDDED_EVENTS = [...EVERYWHERE, 'quorum'] as const
 /** Makes the events about the connection of a remote store. An embedded store has no such events. */
 export class LinkEvents {
   readonly #events: Emitter<StoreEvents>
-  /** The URL of the connected member, as the last event reported it. */
   #url: string | undefined
 
   constructor(events: Emitter<StoreEvents>) {

@@ -5,7 +5,6 @@ import { type Clock, Heap, type Timer } from '@latchkey/base'
 
 /** An item with a deadline is itself a node of the linked list of its bucket. */
 export interface DeadlineItem {
-  /** The number of the item's bucket, or 0 if the item is in no bucket. */
   bucket: number
   before: DeadlineItem | undefined
   after: DeadlineItem | undefined
@@ -16,10 +15,7 @@ export interface DeadlineItem {
  * its time.
  */
 const WIDTH = 4
-/**
- * The heap may have this many empty buckets more than buckets with items. At a larger number, the empty
- * buckets are removed from the heap.
- */
+/** The heap is cleaned if its empty buckets outnumber the buckets with items by more than this number. */
 const FEW_EMPTY = 1_024
 
 export class Deadlines<Item extends DeadlineItem> {
@@ -59,14 +55,13 @@ export class Deadlines<Item extends DeadlineItem> {
     for (const bucket of this.#heads.keys()) this.#order.push(bucket)
   }
 
-  /** The number of buckets in the heap. */
   get kept(): number {
     return this.#order.size
   }
 
   /**
-   * Removes the item. The timer stays set, because a timer that finds nothing to do takes less time than a
-   * new timer for each call.
+   * The timer stays set, because a timer that finds nothing to do takes less time than a new timer for each
+   * call.
    */
   remove(item: Item): void {
     if (item.bucket === 0) return

@@ -34,8 +34,7 @@ export class Dialler {
 
   /**
    * Opens a link to a member. Calls `arrived` with the open link, or `failed` with the error. If `url` is
-   * undefined, the link goes to the own member of an embedded store. `patience` is the longest time of the
-   * attempt in ms.
+   * undefined, the link goes to the own member of an embedded store. `patience` is the timeout in ms.
    */
   async dial(
     url: string | undefined,

@@ -17,7 +17,6 @@ import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Dial } from '../link-interface.js'
 import type { LinkState } from './call.js'
 
-/** The other members, as the store's own member reaches them. */
 export interface OtherMembers {
   /**
    * The ids of the members to which the own member has a connection. The lost leader comes last, because it
@@ -31,11 +30,10 @@ interface ThirdMemberPorts {
   readonly clock: Clock
   readonly random: Random
   readonly others: OtherMembers
-  /** The link to the own member, while it is open. */
   ownLink(): LinkState | undefined
   active(): LinkState | undefined
   dial(id: string, arrived: (live: LinkState) => void, patience: number, failed: () => void): void
-  /** With `all`, the unanswered requests on the link that the store leaves are sent again. */
+  /** If `all` is true, the unanswered requests on the link `from` are sent again. */
   move(from: LinkState, to: LinkState, all: boolean): void
   shut(live: LinkState): void
 }
@@ -136,8 +134,8 @@ export class ThirdMember {
   }
 
   /**
-   * Goes back to the own member, because the third member in use knows no leader or is silent. Then asks the
-   * next member, after a pause.
+   * Called when the third member in use knows no leader or is silent. Goes back to the own member, and asks
+   * the next member after a pause.
    */
   leave(live: LinkState): void {
     const ownLink = this.#ports.ownLink()
@@ -146,7 +144,6 @@ export class ThirdMember {
     this.#askLater()
   }
 
-  /** Called when a link has closed. */
   lost(live: LinkState): void {
     if (live === this.#asked) this.#asked = undefined
     if (this.#ports.ownLink() === undefined) return this.#reset()
@@ -154,8 +151,8 @@ export class ThirdMember {
   }
 
   /**
-   * Ends the search, because there is no link to the own member now. The next link will report whether the
-   * own member has lost contact with the leader.
+   * Ends the search, because there is no link to the own member now. The next link will report again whether
+   * the own member is cut off.
    */
   #reset(): void {
     this.#isCutOff = false

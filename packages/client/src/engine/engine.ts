@@ -39,7 +39,6 @@ export interface EngineOptions {
   /** How long the session stays open without a request, in ms of cluster time. */
   readonly sessionLife: number
   readonly drift: number
-  /** Undefined if the store's calls are not traced. */
   readonly tracing?: Tracing | undefined
 }
 
@@ -115,7 +114,7 @@ export class Engine {
 
   // ---- Calls of a store
 
-  /** Sends a command, which is executed exactly once. `body` is kept and sent unchanged. */
+  /** Sends a command, which is executed exactly once. */
   command<T>(body: Uint8Array, options: CallOptions, convert: Convert<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.start({ what: 'command', body }, options, convert, resolve, reject)
@@ -176,7 +175,6 @@ export class Engine {
     return call
   }
 
-  /** Resolves when it is certain that the members will not execute the call's number later. */
   whenFinal(call: Call): Promise<void> {
     if (call.finished || call.number === 0) return Promise.resolve()
     if (this.#closed) return Promise.reject(new LatchkeyError('ERR_CLOSED'))
@@ -225,8 +223,8 @@ export class Engine {
   }
 
   /**
-   * Returns a function that returns the remaining ms for the next part of a call, or undefined if the call
-   * has no timeout. The value is at least 1, because the part itself must report the timeout.
+   * The returned function returns the remaining ms of the call, or undefined if the call has no timeout. The
+   * value is at least 1, because the next request must report the timeout.
    */
   deadlineOf({ timeout }: CallOptions): () => number | undefined {
     if (timeout === undefined) return () => undefined
@@ -234,7 +232,6 @@ export class Engine {
     return () => Math.max(1, end - this.#activeLink.clock.now())
   }
 
-  /** Keeps the session alive until the returned function is called. */
   use(): () => void {
     return this.#commands.use()
   }
@@ -250,15 +247,10 @@ export class Engine {
     }
   }
 
-  /**
-   * Calls `done` when the first link is open. Until then calls `failed` each time that an address cannot be
-   * reached.
-   */
   connected(done: () => void, failed: (error: unknown) => void): void {
     this.#reports.connected(done, failed)
   }
 
-  /** Returns the last error of each address. Undefined while a member is connected. */
   unreached(): string | undefined {
     return this.#router.active === undefined ? this.#router.failedAddresses.describe() : undefined
   }
@@ -271,7 +263,6 @@ export class Engine {
     this.#router.retry()
   }
 
-  /** The last report of a member about the cluster and its leader. */
   get cluster(): LeaderReply | undefined {
     return this.#reports.cluster
   }

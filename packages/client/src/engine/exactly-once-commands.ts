@@ -35,13 +35,10 @@ export class ExactlyOnceCommands {
   readonly #pendingCalls: PendingCalls
   readonly #upkeep: SessionUpkeep
   readonly #opened: () => void
-  /** Commands that were never sent, and have no number yet. */
   readonly #fresh = new Queue<Call>()
   #freshBytes = 0
   #openBytes = 0
-  /** Commands that have a number and wait to be sent again. */
   #again: Call[] = []
-  /** True if a command in #again was refused because the session was full. */
   #full = false
   #session: Session | undefined
   #barriers = 0
@@ -71,7 +68,6 @@ export class ExactlyOnceCommands {
     return this.#session?.id
   }
 
-  /** True when the session has no free number for a new command. */
   get crowded(): boolean {
     return this.#session !== undefined && !this.#session.numbers.room
   }
@@ -98,7 +94,6 @@ export class ExactlyOnceCommands {
     return end
   }
 
-  /** Makes new commands wait until the caller calls the returned function. */
   barrier(): () => void {
     this.#barriers++
     let up = true
@@ -175,8 +170,8 @@ export class ExactlyOnceCommands {
   // ---- The session
 
   /**
-   * Stops using the session if the session may have ended and no command in the session is open. The outcome
-   * of an open command must be known first.
+   * Stops using a session that may have ended. But the outcome of each open command in the session must be
+   * known first.
    */
   #dropStale(): void {
     const session = this.#session
@@ -208,7 +203,7 @@ export class ExactlyOnceCommands {
 
   /**
    * Called when the session has ended, or when the store has connected to another cluster. An open command
-   * that waits for an answer on an open link goes on waiting. Each other open command moves to the next
+   * that waits for an answer on an open link continues to wait. Each other open command moves to the next
    * session, or ends with an unknown outcome (#sessionIsOver).
    */
   over(id: number): void {
@@ -221,9 +216,8 @@ export class ExactlyOnceCommands {
   }
 
   /**
-   * Ends all open commands, because the cluster will send no answer any more. Code that waits for the end of
-   * a call number gets `reason`. The callers of commands that may have reached a member get an unknown
-   * outcome.
+   * Ends all open commands, because the cluster will send no answer any more. Commands that may have reached
+   * a member end with an unknown outcome.
    */
   endSentAsUnknown(reason: LatchkeyError): void {
     for (const call of this.open()) call.finish(reason)
@@ -231,8 +225,7 @@ export class ExactlyOnceCommands {
   }
 
   /**
-   * Decides about a call whose session is over. If the call was certainly never executed, the call moves to
-   * the next session. Otherwise the outcome of the call is unknown.
+   * If the call was certainly never executed, it moves to the next session. Otherwise its outcome is unknown.
    */
   #sessionIsOver(call: Call): void {
     if (call.uncertain || call.settled) return this.#endUnknown(call)
@@ -278,7 +271,7 @@ export class ExactlyOnceCommands {
 
   /**
    * Takes the answer to an attempt on a link that the store has left, while another attempt is under way or
-   * due. Only a final answer is used, because any other answer says nothing about the newer attempt.
+   * due. A final answer is used. Any other answer says nothing about the newer attempt, and is ignored.
    */
   #late(live: LinkState, call: Call, reply: AnswerReply): void {
     const answer = this.#activeLink.late(live, call, reply)
@@ -312,9 +305,9 @@ export class ExactlyOnceCommands {
   }
 
   /**
-   * Plans to send the call again. If the caller has stopped waiting, the call is not sent again. If the
-   * call's outcome is unknown, the request that cancels the call's number shows the outcome. Otherwise the
-   * call certainly was not executed, and its number is finished now.
+   * Plans to send the call again if its caller still waits. If the caller has left and the outcome is
+   * unknown, the request that cancels the call's number will show the outcome. If the call certainly was not
+   * executed, its number is finished now.
    */
   #wait(call: Call): void {
     if (call.finished) return
@@ -361,13 +354,11 @@ export class ExactlyOnceCommands {
 
   // ---- The end
 
-  /** Removes and returns the calls that were never sent. */
   waiting(): Call[] {
     this.#freshBytes = 0
     return this.#fresh.takeAll().filter((call) => !call.settled)
   }
 
-  /** The calls that have a number and are not finished. */
   open(): Call[] {
     return this.#session ? [...this.#session.numbers.open()] : []
   }

@@ -7,7 +7,7 @@
 import { shortText } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
 
-/** How many failed addresses are remembered, and named by an error, at most. */
+/** How many failed addresses an error names at most. */
 const MOST = 8
 
 export class FailedAddresses {

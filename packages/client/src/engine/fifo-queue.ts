@@ -25,8 +25,8 @@ export class Queue<Item> {
   }
 
   /**
-   * Counts one more item that is not needed any more. When most items of the queue are not needed, removes
-   * all items for which `isDead` is true.
+   * Called when one more item is not needed any more. If most items are not needed, removes all items for
+   * which `isDead` is true.
    */
   forget(isDead: (item: Item) => boolean): void {
     if (++this.#dead < 1024 || this.#dead * 2 < this.length) return
@@ -34,7 +34,6 @@ export class Queue<Item> {
     for (const item of this.takeAll()) if (!isDead(item)) this.push(item)
   }
 
-  /** Removes and returns all items, in order. */
   takeAll(): Item[] {
     const items = this.#items.slice(this.#head) as Item[]
     this.#items = []

@@ -6,7 +6,7 @@
 
 /**
  * How many slots the array has. The request with the id n uses the slot n modulo this number. Ids grow by one
- * or a little more, so about this many successive requests have slots of their own.
+ * or a little more, so two requests rarely need the same slot.
  */
 const PLACES = 1024
 
@@ -45,7 +45,6 @@ export class InFlightRequests<Call> {
     }
   }
 
-  /** All requests, in the order of their ids. */
   all(): Call[] {
     const found: [id: number, call: Call][] = [...this.#late]
     this.#calls.forEach((call, place) => {

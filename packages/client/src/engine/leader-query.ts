@@ -3,7 +3,7 @@
 // Laws:
 // - the store asks one member at a time, until that member names another leader or the silent member sends
 //   something.
-// - if a member does not accept the connection, the store asks the next one, after a pause that grows each
+// - if a member does not accept the connection, the store asks the next member, after a pause that grows each
 //   time.
 // - if the asked member names a leader of a later term, the store leaves the silent member. The later leader
 //   has replaced the leader that the silent member knew. Once the silence is certain, the store moves to any
@@ -25,9 +25,8 @@ interface LeaderQueryPorts {
     patience: number,
     failed: (error: unknown) => void,
   ): void
-  /** Called when the member at that address did not accept the connection. */
   failed(url: string, error: unknown): void
-  /** Called when the store has no other link, so that it uses this link from now on. */
+  /** Called when the store has no other link, so that it must use this link. */
   use(live: LinkState): void
   move(from: LinkState, to: LinkState): void
   shut(live: LinkState): void
@@ -40,10 +39,7 @@ interface LeaderQueryPorts {
 const PATIENCE = 0.75
 const LEAST_PATIENCE = 500
 const MOST_PATIENCE = 3_000
-/**
- * In ms, the pause before the store asks another member. The pause doubles after each member that did not
- * help.
- */
+/** In ms: the pause before the store asks another member. It doubles after each member that did not help. */
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
 
@@ -59,9 +55,9 @@ export class LeaderQuery {
   }
 
   /**
-   * Called again and again while the member of `from` is silent. If no other member is asked yet, asks one
-   * which member is the leader. `sure` is true once the silence is certain. The store then moves to the asked
-   * member, if that member knows a leader.
+   * Called at intervals while the member of `from` is silent. If no other member was asked yet, asks a member
+   * for the leader. If `sure` is true, the silence is certain, and the store moves to the asked member if
+   * that member knows a leader.
    */
   suspected(from: LinkState, sure: boolean): void {
     const asked = this.#asked
@@ -75,8 +71,8 @@ export class LeaderQuery {
     if (clock.now() < this.#pauseEnds) return
     const others = ports.addresses().filter((url) => url !== from.url)
     if (this.#next === 0) this.#next = ports.random.between(0, others.length + 1)
-    // If no other member is known, perhaps only the connection is broken. So the store dials the same member
-    // again.
+    // If no other member is known, the store dials the same member again, because perhaps the connection
+    // alone is broken.
     const url = others[this.#next++ % others.length] ?? from.url
     if (url === undefined) return
     this.#asked = 'dialling'
@@ -91,7 +87,6 @@ export class LeaderQuery {
 
   #arrived(from: LinkState, live: LinkState): void {
     const ports = this.#ports
-    // If the silent link has closed in the meantime, the store uses the link to the asked member.
     if (ports.active() === undefined) return ports.use(live)
     if (this.#asked !== 'dialling' || from !== ports.active()) return ports.shut(live)
     this.#asked = live
@@ -99,8 +94,8 @@ export class LeaderQuery {
   }
 
   /**
-   * Called when a link reports who leads. If `live` is the link to the asked member, the result is true, and
-   * no other part of the store uses the report.
+   * Called when a link reports the leader. Returns true if `live` is the link to the asked member. In this
+   * case, no other part of the store uses the report.
    */
   leaderReported(live: LinkState): boolean {
     if (live !== this.#asked) return false
@@ -120,8 +115,8 @@ export class LeaderQuery {
   }
 
   /**
-   * Returns the link to the asked member if the link is open, else undefined. After this call, this class
-   * does not use the link any more.
+   * Returns the open link to the asked member, or undefined. After this call, this class does not use the
+   * link any more.
    */
   take(): LinkState | undefined {
     const asked = this.#asked

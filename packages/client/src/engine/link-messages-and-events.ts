@@ -20,7 +20,6 @@ interface Receivers {
   readonly grants: GrantPushes
   readonly bound: ClusterTimeBound
   readonly events: Emitter<StoreEvents>
-  /** Undefined for an embedded store, which has no events about connections. */
   readonly linkEvents: LinkEvents | undefined
 }
 
@@ -29,7 +28,6 @@ export class LinkReports {
   readonly #connected: { done: () => void; failed: (error: unknown) => void }[] = []
   #cluster: LeaderReply | undefined
   #lastLeader: string | undefined
-  /** The session that was last attached. */
   #attached: number | undefined
   /** True if the last connection was lost, and the store has no other connection yet. */
   #isCutOff = false
@@ -38,17 +36,14 @@ export class LinkReports {
     this.#to = to
   }
 
-  /** The last report about the cluster. */
   get cluster(): LeaderReply | undefined {
     return this.#cluster
   }
 
-  /** The last report about the cluster, if that report names no leader. */
   get leaderless(): LeaderReply | undefined {
     return this.#cluster?.id === undefined ? this.#cluster : undefined
   }
 
-  /** The leader that a report about the cluster has named last. */
   get lastLeader(): string | undefined {
     return this.#lastLeader
   }
@@ -129,8 +124,7 @@ export class LinkReports {
   }
 
   /**
-   * Lets each unanswered request of a link be sent again, because the store has left this link and uses
-   * another link.
+   * Called when the store has left this link and uses another link. Each unanswered request is sent again.
    */
   left(live: LinkState): void {
     for (const call of live.inflight.all()) {

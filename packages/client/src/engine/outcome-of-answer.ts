@@ -75,9 +75,8 @@ export function judgeAdmin(answer: Answer, never: boolean, changes: boolean): Ve
 
 export interface CallState {
   readonly what: 'command' | 'read' | 'admin'
-  /** True for a command, and for a call that changes the cluster. */
+  /** True for a command, and for an admin call that changes the cluster. */
   readonly changes: boolean
-  /** Whether at least one attempt may have reached a member. */
   readonly mayHaveReachedMember: boolean
   readonly leaderKnown: boolean
   /** Whether the call waited for a free number of the session, or its last refusal was ERR_BUSY. */
@@ -124,10 +123,7 @@ export function withoutLeader(leaderless: Leaderless | undefined, lastLeader?: s
   return addLastLeader(overdue(callState, undefined, leaderless), lastLeader)
 }
 
-/**
- * Adds the last known leader to an error, if the table of errors gives that field to the error's code. Errors
- * are made in many places, but only one place knows the last leader.
- */
+/** Adds the last known leader to an error whose code has the field `leader`. */
 export function addLastLeader(error: LatchkeyError, lastLeader: string | undefined): LatchkeyError {
   const fields: readonly string[] = ERRORS[error.code].fields
   if (lastLeader !== undefined && fields.includes('leader'))
@@ -160,9 +156,7 @@ export const aborted = (callState: CallState, reason: unknown) => endedEarly('ER
 export const closed = (callState: CallState) => endedEarly('ERR_CLOSED', callState, undefined)
 
 /**
- * Returns the error of a call that ends because no member can be reached. `error` is the permanent reason. A
- * call that changes something and may have reached a member has an unknown outcome. Any other call fails with
- * this reason.
+ * Returns the error of a call that ends because no member can be reached. `error` is the permanent reason.
  */
 export const unreachableForGood = (callState: CallState, error: LatchkeyError): LatchkeyError =>
   callState.changes && callState.mayHaveReachedMember

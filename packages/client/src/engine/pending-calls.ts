@@ -9,11 +9,8 @@ import { type CallState, aborted, overdue, type Leaderless, addLastLeader } from
 
 interface PendingCallsPorts {
   leaderKnown(): boolean
-  /** The last report of a member, while that report names no leader. */
   leaderless(): Leaderless | undefined
-  /** The last leader that a member has reported to this store. */
   lastLeader(): string | undefined
-  /** Why there is no link. Undefined if there is a link. */
   unreached(): string | undefined
   /** True if a command would have to wait for a number now. */
   crowded(): boolean
@@ -22,7 +19,7 @@ interface PendingCallsPorts {
    * or forgets the call.
    */
   gaveUp(call: Call): void
-  /** Called when the call is over. The answers to its earlier attempts are not needed any more. */
+  /** Called when the call is over, so that the answers to its earlier attempts are not needed any more. */
   forget(call: Call): void
 }
 
@@ -110,7 +107,6 @@ export class PendingCalls {
     return addLastLeader(error, this.#port.lastLeader())
   }
 
-  /** Returns false if the caller already has its result or its error. */
   #leave(call: Call): boolean {
     if (call.settled) return false
     call.settled = true
@@ -126,10 +122,7 @@ export class PendingCalls {
   }
 }
 
-/**
- * Makes a new error from `error` for each caller, because callers must not share one error object. The
- * caller's request was not sent.
- */
+/** Makes a new error for each caller, because callers must not share one error object. */
 export const copyOfError = (error: LatchkeyError): LatchkeyError =>
   new LatchkeyError(error.code, error.message, {
     cause: error,

@@ -90,8 +90,7 @@ export class ReadsAndAdminCalls {
   }
 
   /**
-   * Takes the answer to an attempt on a link that the store has left, while another attempt is
-   * under way or due.
+   * Takes the answer to an attempt on a link that the store has left. Another attempt is under way or due.
    */
   #late(live: LinkState, call: Call, reply: AnswerReply): void {
     const answer = this.#activeLink.late(live, call, reply)
@@ -141,7 +140,6 @@ export class ReadsAndAdminCalls {
     if (this.#linear.length > 0 || this.#anywhere.length > 0) this.#activeLink.later()
   }
 
-  /** Removes and returns the waiting calls for which `isPicked` is true. */
   take(isPicked: (call: Call) => boolean): Call[] {
     const all = [...this.#linear.takeAll(), ...this.#anywhere.takeAll()]
     for (const call of all) if (!isPicked(call)) this.#queueOf(call).push(call)
@@ -149,5 +147,5 @@ export class ReadsAndAdminCalls {
   }
 }
 
-/** True if a call needs a leader. A read of a view needs only the link on which the view is open. */
+/** A read of a view needs no leader, but the link on which the view is open. */
 const needsLeader = ({ payload, viewLink }: Call) => payload.what === 'read' && !payload.stale && !viewLink

@@ -5,11 +5,6 @@ import type { Dial } from '../link-interface.js'
 import type { LinkState } from './call.js'
 import type { OtherMembers } from './embedded-store-fallback-link.js'
 
-/**
- * How a store reaches members. An embedded store uses its own member, and another member while its own member
- * has lost contact with the leader. A remote store uses the given addresses, and learns further addresses
- * from the members.
- */
 export type Route =
   | { readonly dial: Dial; readonly others?: OtherMembers }
   | { readonly seeds: readonly string[]; readonly dialTo: (url: string) => Dial }

@@ -8,9 +8,8 @@
 // - the store leaves a member that knows no leader for a member that knows a leader. A member without a
 //   leader may be cut off, or removed from the cluster.
 // - the store leaves a silent member (silence-detector.ts) for the leader that another member names or, when
-//   the silence is certain, for that other member. The store asks one member at a time, and stops as soon as
-//   the silent member sends something. The store sends the unanswered requests of the former link again, and
-//   a late answer on the former link is still valid.
+//   the silence is certain, for that other member. The store sends the unanswered requests of the former link
+//   again, and a late answer on the former link is still valid.
 // - an embedded store keeps the link to its own member, and uses another link only while that member is cut
 //   off from the leader (embedded-store-fallback-link.ts).
 
@@ -34,7 +33,7 @@ const LEADERLESS = 500
 
 export class Router {
   active: LinkState | undefined
-  /** The link of an embedded store to its own member. This link stays open while another link is active. */
+  /** The link of an embedded store to its own member. It stays open while another link is active. */
   ownLink: LinkState | undefined
   readonly failedAddresses = new FailedAddresses()
   readonly #route: Route
@@ -125,21 +124,16 @@ export class Router {
     this.active = this.ownLink = undefined
   }
 
-  /** Every link that may have unanswered requests. */
   linksInUse(): LinkState[] {
     const used = [this.active, this.ownLink].filter((live) => live !== undefined)
     return [...new Set([...used, ...this.#draining])]
   }
 
-  /** Called when a request was sent on this link, or a watch is open on it. */
   asked(live: LinkState): void {
     this.#silence.asked(live)
   }
 
-  /**
-   * Closes a link that the store has left, if all requests on this link are answered and no view is open on
-   * it.
-   */
+  /** Closes a link that the store has left, if the link has no unanswered request and no open view. */
   closeIfDone(live: LinkState): void {
     if (live === this.active || live.inflight.size > 0 || live.views > 0) return
     if (this.#draining.delete(live)) shut(live)
@@ -149,7 +143,7 @@ export class Router {
 
   /**
    * Tries all addresses one after another, from a random address on. `lost` is the address whose link has
-   * just closed, and comes last. An embedded store has only the link to its own member.
+   * just closed, and comes last.
    */
   #round(lost: string | undefined): void {
     if (this.#closed || this.active) return
@@ -287,18 +281,15 @@ export class Router {
     this.#seekLeader()
   }
 
-  /**
-   * Connects to the leader. A member that does not lead must forward requests to the leader, and a link to
-   * the leader saves that step.
-   */
+  /** Connects to the leader, because every other member must forward the requests to the leader. */
   #preferLeader(live: LinkState, leader: LeaderReply): void {
     const { url } = leader
     if ('dial' in this.#route || url === undefined || leader.id === leader.self) return
     if (url === live.url || this.#moving === url) return
     this.#moving = url
     const arrived = (next: LinkState): void => {
-      // While the store was dialling, another member may have become the leader. The store uses the new link
-      // nevertheless if it has no other link.
+      // While the store was dialling, another member may have become the leader. The new link is still used
+      // if the store has no other link.
       if (this.#moving === url || this.active === undefined) this.#moved(live, next, false)
       else shut(next)
     }
@@ -349,7 +340,7 @@ export class Router {
     else this.#moved(from, live, true)
   }
 
-  /** With `all`, the unanswered requests on the link that the store leaves are sent again. */
+  /** If `all` is true, the unanswered requests on the link `from` are sent again. */
   #moved(from: LinkState, to: LinkState, all: boolean): void {
     this.#moving = undefined
     if (this.#closed || this.active !== from) return this.#arrived(to)
@@ -379,7 +370,6 @@ export class Router {
     }
   }
 
-  /** Called when the active link has closed. */
   #replace(lost: LinkState): void {
     const next = this.#query.take() ?? this.ownLink
     if (next === undefined) this.#round(lost.url)

@@ -11,7 +11,6 @@ import { Session } from './session.js'
 interface SessionUpkeepPorts {
   readonly session: () => Session | undefined
   opened(session: Session): void
-  /** Called if no session could be opened. */
   refused(answer: Answer, never: boolean): void
   over(session: number): void
   /** Called when the members will not execute the number of `target` later. */
@@ -37,8 +36,7 @@ export class SessionUpkeep {
   // ---- Sending requests
 
   /**
-   * Sends the request to open a session. If the answer is lost, the opened session ends by itself. So the
-   * request may be sent again without harm.
+   * If the answer is lost, the opened session ends by itself. So the request may be sent again without harm.
    */
   open(live: LinkState): void {
     if (this.#opening) return
@@ -62,8 +60,8 @@ export class SessionUpkeep {
   }
 
   /**
-   * Ends the session. The waiters of this store leave their queues immediately, and the holds stay. The store
-   * does not wait for the answer.
+   * Ends the session. The waiters of this store leave their queues, and the holds stay. The store does not
+   * wait for the answer.
    */
   close(): void {
     this.keep.stop()

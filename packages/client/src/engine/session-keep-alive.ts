@@ -14,7 +14,6 @@ export class KeepAlive {
   readonly #session: () => Session | undefined
   readonly #send: () => boolean
   #users = 0
-  /** The session whose keep-alive request has no answer yet. */
   #underWay: Session | undefined
   #timer: Timer | undefined
 

@@ -29,14 +29,13 @@ export class Session {
   }
 
   /**
-   * True if the session may have ended. A third of the session's life is kept in reserve, for the time that a
+   * True if the session may have ended. A third of the session's life is a reserve, for the time that a
    * request needs to arrive and for the drift of clocks.
    */
   stale(now: Instant): boolean {
     return elapsed(this.#touched, now) > (this.life * 2) / 3
   }
 
-  /** Returns in how many ms the next keep-alive is due. */
   keepIn(now: Instant): number {
     return this.life / 3 - elapsed(this.#touched, now)
   }

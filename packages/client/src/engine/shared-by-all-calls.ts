@@ -50,12 +50,11 @@ export class ActiveLink {
     return this.#router().active
   }
 
-  /** The link of an embedded store to its own member. Undefined for a remote store. */
   get ownLink(): LinkState | undefined {
     return this.#router().ownLink
   }
 
-  /** The link for calls that need no leader. An embedded store sends them to its own member. */
+  /** The link for calls that need no leader. */
   get local(): LinkState | undefined {
     return this.ownLink ?? this.link
   }
@@ -123,10 +122,6 @@ export class ActiveLink {
     call.earlier = undefined
   }
 
-  /**
-   * Takes the answer to an attempt on the link in use. The answer proves an upper bound of cluster time
-   * (CT5).
-   */
   received(live: LinkState, call: Call, reply: AnswerReply): Answer {
     live.inflight.delete(reply.id)
     call.live = undefined
@@ -151,10 +146,7 @@ export class ActiveLink {
     this.bound.learn(time, sentAt, this.#sendTimes.take())
   }
 
-  /**
-   * Tries all waiting calls again after a pause, which doubles each time. Called when a call could not be
-   * sent or was refused.
-   */
+  /** Tries all waiting calls again after a pause, which doubles each time. */
   later(): void {
     if (this.#timer) return
     const pause = this.#pause * (0.5 + this.#random.float())

@@ -7,7 +7,7 @@
 //   detector sends nothing.
 // - any received byte ends the silence, even a part of a long answer. So a slow member is not silent.
 // - the detector counts the ticks (beats) of its timer, not time. A late beat does not count: this process
-//   was paused then, and it has not yet read what the member sent meanwhile.
+//   was paused, and has not yet read what the member sent meanwhile.
 // - silence is suspected after a quarter of an election timeout, or later if this member was slower before.
 //   The silence is reported as certain within one and a half election timeouts. Each store adds a little
 //   random time, so that not all stores ask the other members at the same moment.
@@ -48,7 +48,6 @@ export class SilenceDetector {
   readonly #ports: SilenceDetectorPorts
   #live: LinkState | undefined
   #received = 0
-  /** Whether the next beat counts as a silent beat if the member sends nothing before that beat. */
   #owed = false
   #probed = false
   /** True if no answer is missing. The next beat then comes after a whole election timeout. */
@@ -56,10 +55,9 @@ export class SilenceDetector {
   #beats = 0
   /**
    * In beats, the longest silence that ended because the member sent something. Each time that the member
-   * sends something, the number is reduced by 5 %, so that an old silence counts less and less.
+   * sends something, the number is reduced by 5 %, so that an old silence counts less.
    */
   #longest = 0
-  /** After this many silent beats, the silence is suspected. */
   #patience = LEAST_BEATS
   #timer: Timer | undefined
   #due = 0
@@ -138,7 +136,6 @@ export class SilenceDetector {
   }
 
   #next(live: LinkState): void {
-    // If the store has left this link, the detector may watch another link by now.
     if (this.#live !== live) return
     if (live !== this.#ports.active()) return this.stop()
     const owed = live.inflight.size > 0 || this.#probed

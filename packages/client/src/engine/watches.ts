@@ -32,7 +32,6 @@ export interface WatchSink {
   over(error: LatchkeyError): void
 }
 export interface WatchHandle {
-  /** Called when the reader has taken this many further events. */
   taken(events: number): void
   end(): void
 }
@@ -46,11 +45,9 @@ interface Watch extends WatchHandle {
   from: number
   id: number
   live: LinkState | undefined
-  /** Events of a revision that is not complete yet. */
   partial: EventResult[]
-  /** How many more events the member may send. */
   credit: number
-  /** Events that were delivered to the sink, and that the reader has not taken yet. */
+  /** How many delivered events the reader has not taken yet. */
   untaken: number
 }
 

@@ -18,7 +18,7 @@ import { guardNamed, throwNamed } from './arguments-in-write-errors.js'
 
 const BYTES: Decoding = { as: 'bytes', onUndecodable: 'error', prefix: EMPTY }
 
-/** The key at which the txn's answer is kept, and in ms how long the answer is kept. */
+/** Where the txn's answer is stored, and how long it is stored, in ms. */
 interface KeptAt {
   readonly key: Uint8Array
   readonly life: number

@@ -1,15 +1,14 @@
 // Driver: writes a backup to a file of the caller's machine, piece by piece as a member sends it.
 //
 // Laws
-//   - The file gets its final name only after all of it was written and synced. A backup that fails leaves no
-//     file. If the process dies meanwhile, a file whose name ends in `.unfinished` stays, and no program
-//     takes that file for a backup.
+//   - The file gets its final name after all of it was written and synced. A backup that fails leaves no
+//     file. If the process dies during the backup, a file whose name ends in `.unfinished` stays.
 //   - Without `overwrite`, an existing file is kept, even a file that appears while the backup is being
 //     written. A hard link gives the backup its final name, and fails if the name is taken. A rename would
 //     replace the existing file without an error.
 //   - All pieces are of one view at one member. If that view is lost, the backup fails with an error. Without
-//     this law: the file consists of pieces of two moments, its checksums are wrong, and only the restore
-//     notices.
+//     this law: the file has pieces of two moments, its checksums are wrong, and nobody notices before the
+//     restore.
 
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -34,7 +33,6 @@ const PIECE_MS = 30_000
 const BACKUP_OPTIONS = knownNames('timeout', 'signal', 'overwrite', 'progress')
 
 interface Piece extends OpenView {
-  /** The bytes of the piece. null means that there are no more pieces. */
   readonly bytes: Uint8Array | null
   readonly total: number
 }
@@ -65,10 +63,7 @@ export async function writeBackup(
   }
 }
 
-/**
- * Yields the pieces of a backup for a caller that does not write a file, such as a download. All pieces are
- * of one view.
- */
+/** Yields the pieces of a backup, for a download. */
 export const backupPieces = (engine: Engine, signal: AbortSignal): AsyncGenerator<Uint8Array, undefined> =>
   piecesOf(engine, { timeout: undefined, signal })
 
@@ -104,9 +99,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/**
- * Requests a piece only when the caller has taken the previous piece, so that at most one piece is in memory.
- */
+/** Requests a piece after the caller has taken the previous piece, so that at most one piece is in memory. */
 async function* piecesOf(
   engine: Engine,
   call: ReturnType<typeof callArgs>,

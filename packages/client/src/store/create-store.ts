@@ -34,21 +34,15 @@ import { PrefixedStore, portOf } from './store-calls-with-prefix.js'
 import type { Store } from './store-interface.js'
 
 export interface StoreOptions {
-  /**
-   * How the store reaches members. An embedded store has its own member. A remote store has addresses of
-   * members, and the function that dials an address.
-   */
   readonly route: Route
   readonly clock: Clock
   readonly random: Random
-  /** Returns 128 random bits in hex. */
   readonly newId: () => string
   readonly as?: As | undefined
   readonly onUndecodable?: OnUndecodable | undefined
-  /** How long the session stays open while the store sends nothing, in ms. The default is 30 s. */
+  /** In ms: how long the session stays open while the store sends nothing. The default is 30 s. */
   readonly sessionLife?: number | undefined
   readonly drift?: number | undefined
-  /** Undefined if the store's calls are not traced. */
   readonly tracing?: Tracing | undefined
   /** Runs once, after all pending calls have ended. In an embedded store, this function stops the member. */
   readonly closeHook?: (() => Promise<void>) | undefined
@@ -68,7 +62,6 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
    * HTTP callers.
    */
   readonly lockPort: LockPort
-  /** The waits at latches and barriers, of the store and its subs. */
   readonly #parties: ReadonlySet<object>
   readonly #cluster: Cluster
   readonly #locking: Locking<S>
@@ -190,8 +183,8 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
   /**
    * While the engine still has its link, `close` releases the holds, except with 'keep'. If the store has
    * ephemeral keys, or waits at latches or barriers, `close` also ends the session, which ends the keys and
-   * the waits. An embedded member stops only after these requests. If the cluster does not answer, `close`
-   * waits RELEASE_PATIENCE and no longer. The leases then expire by themselves.
+   * the waits. An embedded member stops after these requests. If the cluster does not answer, `close` waits
+   * at most RELEASE_PATIENCE, and the leases expire by themselves.
    */
   async #close(holds: 'release' | 'keep'): Promise<void> {
     const why = new LatchkeyError('ERR_CLOSED')

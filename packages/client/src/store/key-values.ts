@@ -250,7 +250,7 @@ class KeyValues implements Untyped {
     }
   }
 
-  /** Adds the guard of the hold. If the call gives a guard too, the guard of the hold is used. */
+  /** Adds the guard of the hold. It replaces a guard that the call gives. */
   #guarded(command: KeyValueCommand): KeyValueCommand {
     const hold = this.#hold
     if (hold === undefined) return command
@@ -367,7 +367,7 @@ const toRowValue = ([key, value]: Row, how: Decoding) =>
 
 const toKeyValue = (row: Row, how: Decoding) => ({ key: toUserKey(row[0], how), value: toRowValue(row, how) })
 
-/** Encodes a command. Throws ERR_TOO_LARGE for a command that is too large, before any part of it is sent. */
+/** Throws ERR_TOO_LARGE for a command that is too large. */
 export function encoded(command: Command): Uint8Array {
   const reason = overBudget(command)
   if (reason !== null) throw new LatchkeyError('ERR_TOO_LARGE', reason)

@@ -47,9 +47,7 @@ export interface PartyPort extends LockPort {
 interface WaitTerms {
   readonly of: PartyTicket[0]
   readonly name: Uint8Array
-  /** The name as the caller gave it, for errors. */
   readonly given: Bytes
-  /** The time limit of the wait in ms. Undefined means no limit. */
   readonly wait: number | undefined
   readonly signal: AbortSignal | undefined
   /** Returns the command that begins the wait. `wait` is in ms, and 0 means no limit. */
@@ -61,7 +59,7 @@ interface WaitTerms {
   missing(left: PartyResult | undefined): string
 }
 
-/** In ms: how long one request for the state of the wait waits for its answer. */
+/** In ms: the timeout of one request for the state of the wait. */
 const ASK_TIMEOUT = 5_000
 /** In ms: the pause before a failed request for the state is repeated. */
 const ASK_PAUSE = 100
@@ -80,7 +78,7 @@ export class PartyWait {
   readonly #limit: CallLimit
   readonly #began: number
   readonly #ticket: PartyTicket
-  /** The session to which the wait record belongs. Undefined if the session is not known for certain. */
+  /** The session of the wait record. Undefined if the session is not certain. */
   #session: number | undefined
   #ended: PartyResult | undefined
   #mustAsk = false
@@ -101,8 +99,8 @@ export class PartyWait {
   }
 
   /**
-   * Resolves to the state with which the wait has ended, or to the state that says why the call does not wait
-   * ('absent' or 'mismatch'). Rejects if the caller's limit ends the wait.
+   * Resolves to the final state of the wait, or to 'absent' or 'mismatch' if the call did not wait. Rejects
+   * if the caller's limit ends the wait.
    */
   run(): Promise<PartyResult> {
     const { observer } = this.#port
@@ -149,10 +147,6 @@ export class PartyWait {
     return result ?? this.#waitIsOver()
   }
 
-  /**
-   * True if the wait may be over by cluster time. Cluster time can run a little faster than this process's
-   * clock.
-   */
   get #isNearlyOver(): boolean {
     const { wait } = this.#terms
     return wait !== undefined && (this.#limit.left() ?? 0) <= wait * CLOCKS_DIFFER
@@ -165,7 +159,6 @@ export class PartyWait {
     })
   }
 
-  /** Sends the request to wait. Resolves to undefined if the caller's time is over. */
   async #enter(): Promise<PartyResult | undefined> {
     const left = this.#limit.left() ?? 0
     if (this.#terms.wait !== undefined && left === 0) return undefined
@@ -221,9 +214,8 @@ export class PartyWait {
   }
 
   /**
-   * Called when the caller's time limit, its signal or the close of the store has ended the wait. If the
-   * barrier or latch opened just before the time limit ended, the call has succeeded. Otherwise this function
-   * throws.
+   * Called when the caller's limits have ended the wait. If the barrier or latch opened just before the time
+   * limit, the call succeeds. Otherwise this function throws.
    */
   async #waitIsOver(known?: PartyResult): Promise<PartyResult> {
     const { end } = this.#limit
@@ -245,8 +237,8 @@ export class PartyWait {
   }
 
   /**
-   * Asks the members to remove the wait record, until a member answers. Resolves to the state of the record
-   * before its removal, or to undefined if no member answered.
+   * Asks until a member has removed the wait record. Resolves to the state of the record before its removal,
+   * or to undefined if no member answered.
    */
   async #leave(): Promise<PartyResult | undefined> {
     this.#mayBeIn = false

@@ -68,7 +68,6 @@ export const partyPort = ({ engine, parties }: PartyPortOptions, port: LockPort)
   parties,
 })
 
-/** Passes the result to the caller unchanged. */
 const same = (result: unknown) => result
 const NO_LIMITS: LockCallOptions = {}
 

@@ -1,11 +1,11 @@
 // Driver: a copy of a part of the store in this process, as a Map that follows each change.
 //
 // Laws (C62)
-//   1  A mirror shows only states that the store had. All changes of one revision are applied before a caller
-//      can read. After a gap in the history, the mirror collects the new state, and shows the old state until
-//      the new state is complete.
+//   1  Each state that a mirror shows is a state that the store had. All changes of one revision are applied
+//      before a caller can read. After a gap in the history, the mirror collects the new state, and shows the
+//      old state until the new state is complete.
 //   2  A mirror never shows an older state than it has shown before.
-//   3  An iteration shows one state, even if the iteration takes long and the mirror changes meanwhile.
+//   3  An iteration shows one state, even if the mirror changes meanwhile.
 
 import { Emitter, binary, equalBytes, onAbort } from '@latchkey/base'
 import {
@@ -53,7 +53,6 @@ export interface MirrorEvents<A extends As = 'bytes', T = unknown> extends Recor
 interface Row {
   readonly key: Uint8Array
   readonly value: Uint8Array
-  /** The revision of the write that gave the key this value. */
   readonly revision: number
 }
 
@@ -142,7 +141,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
 
   // ---- Applying changes
 
-  /** Shows the collected state, once it is complete (laws 1 and 2 of C62). */
+  /** Shows the collected state (laws 1 and 2 of C62). */
   #show(revision: number): void {
     const isFirst = !this.#isShown
     this.#isShown = true
@@ -237,7 +236,6 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
     return this.entries()
   }
 
-  /** Returns a copy of the list of rows. Later changes do not change the copy (law 3 of C62). */
   #now(): readonly Row[] {
     return [...this.#rows.values()]
   }

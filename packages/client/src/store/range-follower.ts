@@ -33,7 +33,6 @@ interface FollowOptions {
   readonly resync: boolean
   /** Ends the follower without an error. */
   readonly signal: AbortSignal
-  /** Returns how many ms are left for the first complete state, or undefined for no limit. */
   readonly timeout?: (() => number | undefined) | undefined
 }
 
@@ -106,7 +105,6 @@ async function* followOnce(
   }
 }
 
-/** Collects the changes of the range, in batches of whole revisions. */
 class History {
   readonly #handle: WatchHandle
   readonly #batches = new Queue<readonly EventResult[]>()

@@ -30,14 +30,11 @@ import type { Engine } from '../engine/engine.js'
 import { viewLost } from '../engine/outcome-of-answer.js'
 import { withRevision } from './undecodable-value-errors.js'
 
-/**
- * One row of a page. The value is null if only keys were requested. The revision is present if it was
- * requested.
- */
+/** The value is null if the request was for keys alone. The revision is present if it was requested. */
 export type Row = readonly [key: Uint8Array, value: Uint8Array | null, revision?: number]
 
 export interface OpenView {
-  /** The id of the view. 0 means that the member has closed the view, because this page was the last page. */
+  /** 0 means that the member has closed the view, because this page was the last page. */
   readonly view: number
   readonly viewLink: LinkState | undefined
   /** The link of the view stays open until this function is called. */
@@ -48,7 +45,6 @@ interface Page extends OpenView {
   readonly rows: readonly Row[]
 }
 
-/** The place where the next page begins. */
 interface Cursor {
   start: Uint8Array | null
   end: Uint8Array | null
@@ -68,10 +64,7 @@ class Rows<T> implements RangeIterator<T> {
   readonly #rows: AsyncGenerator<T, undefined>
   readonly #revision: Promise<number>
   #refuse: (error: unknown) => void = () => {}
-  /**
-   * The first row, if the caller has asked for the revision before the first row. The first `next()` returns
-   * this row.
-   */
+  /** The first row, if the caller has asked for the revision before the first row. */
   #first: Promise<IteratorResult<T, undefined>> | undefined
   #isBegun = false
 

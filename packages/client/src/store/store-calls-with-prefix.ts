@@ -30,7 +30,6 @@ interface StoreParts {
   readonly clock: Clock
   readonly newId: () => string
   readonly closed: AbortSignal
-  /** The calls that wait, or may wait, at latches and barriers. */
   readonly parties: Set<object>
 }
 

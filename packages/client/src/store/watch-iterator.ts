@@ -22,7 +22,7 @@ interface Sink<Raw> {
 
 export interface WatchSource<Raw, Event> {
   open(sink: Sink<Raw>): WatchHandle
-  /** Converts an item. If this function throws, the watch ends with that error. */
+  /** If this function throws, the watch ends with that error. */
   convert(raw: Raw): Event
   readonly signal: AbortSignal | undefined
 }
@@ -102,8 +102,8 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
   }
 
   /**
-   * Ends one `next()` call. The first call rejects with the error of the watch, if there is one. Every other
-   * call resolves to the end of the iteration.
+   * The first `next()` call rejects with the error of the watch, if there is one. Every other call resolves
+   * to the end of the iteration.
    */
   #deliverEnd(reader: Reader<Event>): void {
     const error = this.#error
@@ -112,7 +112,7 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
     else reject(reader, error)
   }
 
-  /** Ends the watch with an error. With `now`, events that have arrived and were not read yet are dropped. */
+  /** Ends the watch with an error. If `now` is true, unread events are dropped. */
   #fail(error: unknown, now: boolean): void {
     if (this.#over) return
     this.#error = error
@@ -133,7 +133,6 @@ const reject = (reader: Reader<never>, error: unknown) => reader.reject(error)
 
 // ---- A watch with `initial`
 
-/** One item of a watch with `initial`, before it is decoded. */
 export type InitialItem =
   | { readonly is: 'reset' }
   | { readonly is: 'synced'; readonly revision: number }

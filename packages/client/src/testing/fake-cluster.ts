@@ -32,7 +32,6 @@ export interface Faults {
   unknownDropped: number
   /** The answer is "outcome unknown", and the command is applied up to four seconds later. */
   late: number
-  /** The answer says that the command certainly did not reach the log. */
   never: number
   /** In ms, not a probability: how long each message is under way. */
   latency: number
@@ -149,16 +148,11 @@ export class FakeCluster {
   clusterId = 'cluster-1'
   electionTimeout = 1_000
   dials = 0
-  /** The error with which each dial is refused. */
   refusal: LatchkeyError | undefined
   /** If true, commands are applied but not answered. */
   mute = false
-  /**
-   * True if every numbered command gets the answer "the session is full". The command is then not executed,
-   * and its answer is not stored.
-   */
+  /** If true, every numbered command gets the answer "the session is full" and is not executed. */
   busy = false
-  /** In ms, by how much the answers to reads are delayed. */
   readDelay = 0
   /** The cluster time in stored answers to repeated calls. A correct member sends 0. */
   tableTime = 0
@@ -254,7 +248,7 @@ export class FakeCluster {
 
   #command(link: FakeLink, request: CommandRequest): void {
     const { random, faults } = this
-    // The link broke while the request was under way, so the request may have arrived or not.
+    // The link broke while the request was under way. Perhaps the request has arrived.
     if (!link.open && random.chance(0.5)) return
     if (this.leader === undefined || this.cutOff.has(link.url) || random.chance(faults.never))
       return this.#answer(link, request.id, errorAnswer('ERR_NO_LEADER'), 0, true)
@@ -315,8 +309,8 @@ export class FakeCluster {
   }
 
   /**
-   * Sends as many events as the credit allows, one event in a message. Each revision of the Machine in
-   * fake-state-machine.ts has one event, so each message completes a revision.
+   * Sends as many events as the credit allows, one event in each message. Each revision has one event, so
+   * each message completes a revision.
    */
   pushEvents(link: FakeLink): void {
     for (const watch of link.watches.values()) {

@@ -26,7 +26,7 @@ export interface SocketMember {
   readonly machine: Machine
   readonly sockets: Set<WebSocket>
   readonly hellos: Hello[]
-  /** The number of received frames of requests, and of the messages in them. */
+  /** The number of received frames, and of the messages in these frames. */
   readonly stats: { frames: number; messages: number }
   /** Makes the member send nothing any more, not even a pong, and read nothing. */
   readonly freeze: () => void
@@ -41,7 +41,7 @@ interface SocketMemberOptions {
   readonly port?: number
 }
 
-/** Called once in a test file. Everything that a test opens is closed after the test, the last one first. */
+/** Called once in a test file. All members that a test opens are closed after the test. */
 export function socketMembers() {
   const open: { close(): unknown }[] = []
   afterEach(async () => {

@@ -11,7 +11,7 @@ interface Scene {
   readonly cluster: FakeCluster
   readonly random: Random
   readonly store: <S extends As = 'bytes'>(options?: Partial<StoreOptions> & { as?: S }) => ClientStore<S>
-  /** Opens a store that has a link and a session, because its first write was answered. */
+  /** Opens a store and waits for its first write, so that the store has a link and a session. */
   readonly warmStore: (options?: Partial<Omit<StoreOptions, 'as'>>) => Promise<ClientStore>
 }
 
@@ -62,7 +62,6 @@ export function follow<T>(promise: Promise<T>): { fate: Fate<T>; told: number } 
 export const codeOf = (seen: { fate: Fate<unknown> }): string | undefined =>
   seen.fate.is === 'failed' ? seen.fate.error.code : seen.fate.is
 
-/** Returns the operations of the commands among the requests. */
 export const operationsOf = (requests: readonly LinkRequest[]) =>
   requests.flatMap((request) =>
     request.kind === 'command' ? [(decodeCommand(request.body) as readonly [number])[0]] : [],

@@ -1,5 +1,5 @@
-// Driver: virtual time for tests. Only planned functions run, in the order of their times, and functions of
-// the same time in the order in which they were planned.
+// Driver: virtual time for tests. Planned functions run in the order of their times, and functions of the
+// same time in the order of planning.
 
 import type { Clock, Timer } from '@latchkey/base'
 
@@ -25,7 +25,6 @@ export class World {
     }
   }
 
-  /** The number of planned functions that were not cancelled. */
   get pending(): number {
     return this.#plans.filter((plan) => plan.run).length
   }
@@ -58,5 +57,4 @@ export class World {
   }
 }
 
-/** Resolves when the callbacks of all resolved promises have run. */
 const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

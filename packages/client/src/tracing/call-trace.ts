@@ -15,7 +15,6 @@ export class CallTrace {
     this.traceparent = span?.traceparent
   }
 
-  /** `address` is the address of the member that has answered. */
   end(address: string | undefined, error?: unknown): void {
     endSpan(this.#span, addressAttributes(address), error)
     if (this.#publication === undefined) return

@@ -9,8 +9,7 @@ export interface CallMessage {
   readonly operation: string
   readonly namespace: string
   /**
-   * The address of the member that answered. Undefined if the member of the own process answered, or if no
-   * member did.
+   * The address of the member that answered. Undefined if the member of this process answered, or no member.
    */
   address: string | undefined
   error?: unknown
@@ -21,7 +20,7 @@ export interface WaitMessage {
   readonly kind: string
   readonly namespace: string
   readonly keys: readonly string[]
-  /** True if the caller got what it waited for. Undefined while the caller waits, or after an error. */
+  /** True if the wait was successful. Undefined during the wait, or after an error. */
   isGranted: boolean | undefined
   error?: unknown
 }

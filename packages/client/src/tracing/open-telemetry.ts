@@ -23,8 +23,8 @@ export interface SpanTerms {
   readonly kind: 'client' | 'server' | 'internal'
   readonly attributes: Attributes
   /**
-   * The traceparent of the caller in another process. If it is absent, the parent is the span that is active
-   * in this process.
+   * The traceparent of the caller in another process. By default, the parent is the active span of this
+   * process.
    */
   readonly parent?: string | undefined
 }
@@ -36,9 +36,7 @@ export interface Span {
    */
   readonly traceparent: string | undefined
   rename(name: string): void
-  /** Runs the work, with this span as the active span. */
   run<T>(work: () => T): T
-  /** Ends the span. `code` is the code of the error, if there was one. */
   end(attributes: Attributes, code: string | undefined, error?: unknown): void
 }
 
@@ -72,7 +70,6 @@ export function requireOpenTelemetry(): void {
 
 export class OpenTelemetry {
   readonly #logger: Logger
-  /** The provider that is registered, and the tracer that it made. */
   #provider: object | undefined
   #tracer: Api.Tracer | undefined
   #hasWarned = false
@@ -85,7 +82,6 @@ export class OpenTelemetry {
     return registered() !== undefined
   }
 
-  /** True if the caller works inside an active span. */
   get isInSpan(): boolean {
     const api = this.#api()
     return api?.trace.getSpan(api.context.active()) !== undefined
@@ -130,7 +126,6 @@ export class OpenTelemetry {
     this.#warn('a span could not be started or ended: the OpenTelemetry SDK has failed', error)
   }
 
-  /** Warns once, because the same error would happen at each call. */
   #warn(message: string, error: unknown): void {
     if (this.#hasWarned) return
     this.#hasWarned = true

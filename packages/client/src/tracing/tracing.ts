@@ -5,7 +5,7 @@
 // Laws
 // - OB1: if no program listens, no call, no wait and no work under a lock creates an object for tracing. So
 //   each caller first checks `followsCalls` or `isOn`.
-// - OB2: each span ends once, however its call ends: with an answer, an error, or the close of the store.
+// - OB2: each span ends once, with an answer, an error, or the close of the store.
 // - Renewals are not traced. One request renews all holds of a store, so a renewal belongs to no caller.
 
 import type { Logger } from '@latchkey/base'
@@ -38,25 +38,22 @@ export class Tracing implements Observer {
   readonly openTelemetry: OpenTelemetry
   readonly #namespace: string
 
-  /** `namespace` is the name of the cluster. */
   constructor(namespace: string, logger: Logger) {
     this.#namespace = namespace
     this.openTelemetry = new OpenTelemetry(logger)
   }
 
-  /** Whether a program listens to calls. */
   get followsCalls(): boolean {
     return this.openTelemetry.isRegistered || CHANNELS.call.hasSubscribers
   }
 
-  /** Whether a program listens to waits or to work under locks. */
   get isOn(): boolean {
     return this.openTelemetry.isRegistered || CHANNELS.wait.hasSubscribers || CHANNELS.work.hasSubscribers
   }
 
   /**
-   * Starts the trace of a call. `address` is the address of the member to which the call will probably go, or
-   * undefined if no such member is known. Returns undefined for renewals, which are not traced.
+   * Starts the trace of a call. `address` is the address of the member to which the call will probably go, if
+   * it is known. Returns undefined for renewals.
    */
   call(payload: Payload, address: string | undefined): CallTrace | undefined {
     if (payload.what === 'command' && opOf(payload.body) === OP.renew) return undefined

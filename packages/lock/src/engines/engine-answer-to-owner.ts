@@ -30,7 +30,6 @@ export function takenOwner(id: string, { code, hold, now }: TakeAnswer): OwnerRe
   return ownerOf(hold, code, now)
 }
 
-/** Returns undefined if the caller does not hold the lock. */
 export const grantedOwner = (id: string, answer: TakeAnswer): OwnerResult | undefined =>
   answer.code === 'HELD' || answer.code === 'LATE' ? undefined : takenOwner(id, answer)
 

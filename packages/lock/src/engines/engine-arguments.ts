@@ -8,7 +8,7 @@ export function serverPrefixArg(prefix: unknown): string {
   throw new TypeError(`prefix must be a text of 1 to 200 characters; got ${show(prefix)}`)
 }
 
-/** Checks the hold of an engine's `guard`. Returns the key under which the engine keeps the lock. */
+/** Returns the key under which the engine keeps the lock. */
 export function guardedKey({ key, token }: { readonly key: string | Uint8Array; readonly token: number }) {
   const name = lockKeyOf(KIND.lock, typeof key === 'string' ? utf8(key) : key)
   if (Number.isSafeInteger(token)) return name

@@ -49,7 +49,6 @@ export interface EngineLocks<S extends 'bytes' | 'string' = 'bytes'> extends Asy
 
 export const ENGINE_OPTIONS = ['as', 'poll', 'patience', 'drift'] as const
 const DEFAULT_POLL = 2_000
-/** In ms: the smallest default of `patience`. */
 const LEAST_PATIENCE = 10_000
 /** In ms: how long `close` waits for the release of the holds. */
 const CLOSE_PATIENCE = 5_000
@@ -65,7 +64,6 @@ export function engineLocks<S extends 'bytes' | 'string' = 'bytes'>(
   let closed: Promise<void> | undefined
   const end = async (keeps: boolean): Promise<void> => {
     const why = new LatchkeyError('ERR_CLOSED')
-    // A hold that is not released within CLOSE_PATIENCE ends when its lease ends.
     if (!keeps) await locking.releaseForClose(why, CLOSE_PATIENCE).catch(() => {})
     closing.abort(why)
     await engine.close()

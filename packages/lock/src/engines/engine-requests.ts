@@ -8,7 +8,6 @@ import type { LockCall, LockCallOptions } from '../holding/lock-port-interface.j
 import { mayHaveArrived, toEngineError } from './make-unreachable-error.js'
 import type { LockEngine, Timed } from './lock-engine-interface.js'
 
-/** In ms, how long one attempt waits for its answer. */
 const TRY_TIMEOUT = 5_000
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 1_000
@@ -19,18 +18,14 @@ const LONGEST_PAUSE = 1_000
 const ROUNDING = 1
 
 /**
- * One attempt that was sent. The engine ignores a take request that arrives after `before`, a time of the
- * engine's clock.
+ * One attempt that was sent. `before` is a time of the engine's clock. The engine ignores a take request that
+ * arrives later.
  */
 interface Flight {
   readonly before: number
   isOver: boolean
 }
 
-/**
- * Sends one attempt. The engine ignores a take request that arrives after `before`, a time of the engine's
- * clock.
- */
 export type Send<T extends Timed> = (before: number) => Promise<T>
 
 interface RequestOptions extends LockCallOptions {
@@ -42,9 +37,8 @@ interface RequestOptions extends LockCallOptions {
 }
 
 /**
- * Whether the engine has refused the request because it came too late (EN4). Either the request was delayed,
- * or the engine's clock was set forward. The answer has the engine's present time, so the request can be sent
- * again with a new limit.
+ * Whether the engine has refused the request because it came too late (EN4). The answer has the engine's
+ * present time, so the request can be sent again with a new limit.
  */
 const isLate = (answer: Timed): boolean => 'code' in answer && answer.code === 'LATE'
 
@@ -66,7 +60,6 @@ export class EngineRequests {
     this.#closed = closed
   }
 
-  /** The error of the last attempt that got no answer. Undefined if a later attempt was answered. */
   get unreached(): LatchkeyError | undefined {
     return this.#unreached
   }
@@ -137,7 +130,7 @@ export class EngineRequests {
   /**
    * Law (EN8): if an answer has a time above the computed upper bound, somebody has set the server's clock
    * forward. A new bound is then computed from that answer. Without this law: the clock of the server jumps
-   * an hour ahead, and every new deadline is an hour above the old bound. A holder that is paused for a
+   * an hour ahead, and every new deadline is an hour above the old bound. A holder that cannot renew for a
    * minute believes for an hour that it still holds the lock.
    */
   #learn(time: number, sentAt: ReturnType<Clock['instant']>): void {

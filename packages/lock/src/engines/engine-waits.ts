@@ -1,5 +1,5 @@
-// Driver: owns the waiters of one client of a lock engine. Each waiter asks for the lock again when a push
-// has woken it, or when its time to ask has come.
+// Driver: owns the waiters of one client of a lock engine. Each waiter asks for the lock again after a push,
+// and after the poll interval.
 
 import { addByKey, binary, type Clock, deleteByKey, type Timer } from '@latchkey/base'
 import type { OwnerResult } from '@latchkey/protocol'
@@ -14,11 +14,8 @@ export type Ask = (signal: AbortSignal) => Promise<Asked>
 
 interface Waiter {
   readonly run: (owner: OwnerResult) => void
-  /** Asks the engine for the lock. Undefined until the engine has put the caller in the queue. */
   ask: Ask | undefined
-  /** Aborts the request that is under way. */
   readonly end: AbortController
-  /** Whether a push has come since the last request was sent. */
   isWoken: boolean
   isAsking: boolean
   timer: Timer | undefined
@@ -75,10 +72,7 @@ export class EngineWaits {
     }
   }
 
-  /**
-   * Wakes the waiter with that id. If `id` is undefined, pushes may have been missed, so all waiters ask
-   * again.
-   */
+  /** If `id` is undefined, pushes may have been missed, so all waiters ask again. */
   wake(id: string | undefined): void {
     const woken =
       id === undefined ? [...this.#waiters.values()].flatMap((set) => [...set]) : this.#byId.get(id)

@@ -26,7 +26,7 @@ export interface Capabilities {
    * system that receives the writes must compare them. none: tokens have no order.
    */
   readonly fencing: 'enforced' | 'told' | 'none'
-  /** fair: waiters are served in the order of their arrival. */
+  /** fair: in the order of arrival. */
   readonly queue: 'fair' | 'unfair'
   /** push: a release wakes the next waiter immediately. poll: the next waiter asks at regular intervals. */
   readonly wakeUp: 'push' | 'poll'
@@ -47,7 +47,6 @@ export interface EngineHold {
   readonly id: string
   readonly token: number
   readonly deadline: number
-  /** How many times the owner has acquired the lock without releasing it. */
   readonly acquires: number
   readonly context: ContextArg
 }
@@ -59,11 +58,9 @@ export interface TakeRequest {
    * adds one acquire to its hold.
    */
   readonly id: string
-  /** The length of the lease in ms. */
   readonly lease: number
   /** null leaves the context of an existing hold unchanged. */
   readonly context: ContextArg
-  /** Whether the caller waits in the queue if another caller holds the lock. */
   readonly queues: boolean
   /** In ms: a waiter that sends no further take request within this time leaves the queue. */
   readonly patience: number
@@ -83,7 +80,6 @@ export interface Timed {
 export interface TakeAnswer extends Timed {
   readonly code: Extract<OwnerCode, 'FIRST_TIME' | 'NEW_ACQUIRE' | 'REENTRANT' | 'HELD'> | 'LATE'
   readonly hold: EngineHold | undefined
-  /** Whether the caller now waits in the queue. */
   readonly queued: boolean
   /**
    * In ms: the waiter asks again after this time, or earlier after a push. The default is the poll interval.
@@ -108,9 +104,9 @@ export interface ReleaseAnswer extends Timed {
 
 /**
  * Each call is one atomic step at the engine. A failed call rejects with a LatchkeyError: `notReached(cause)`
- * if the request was never sent, `mayHaveArrived(cause)` if the request was sent. After any error that is not
- * retryable, such as `refusedByServer`, EngineRequests does not try again. An engine needs no timeouts,
- * because EngineRequests waits at most 5 s for each attempt.
+ * if the request was never sent, `mayHaveArrived(cause)` if the request was sent. EngineRequests does not
+ * repeat a request after an error that is not retryable, such as `refusedByServer`. An engine needs no
+ * timeouts, because EngineRequests waits at most 5 s for each attempt.
  */
 export interface LockEngine {
   readonly capabilities: Capabilities
@@ -122,7 +118,7 @@ export interface LockEngine {
   renew(
     list: readonly RenewRequest[],
   ): Promise<Timed & { readonly holds: readonly (EngineHold | undefined)[] }>
-  /** Releases one acquire, or all acquires. The hold ends with the release of its last acquire. */
+  /** The hold ends with the release of its last acquire. */
   release(key: Uint8Array, id: string, all: boolean): Promise<ReleaseAnswer>
   /**
    * Ends the holds and the waits of these ids (EN5). Returns for each id the token of its hold, or 0 if the

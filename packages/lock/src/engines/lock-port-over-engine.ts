@@ -171,7 +171,7 @@ export class EnginePort implements LockPort {
 
   guardedKv(_guard: () => GuardArg, _knownLost: () => boolean): KeyValueCalls<As> {
     const refuse = () => Promise.reject(new TypeError(NO_KEYS))
-    // The proxy has no `then`. Otherwise `await hold.kv` would treat the proxy as a promise.
+    // Without `then`. Otherwise `await hold.kv` would treat the proxy as a promise.
     return new Proxy({} as KeyValueCalls<As>, {
       get: (_, name) => (typeof name === 'symbol' || name === 'then' ? undefined : refuse),
     })
@@ -214,8 +214,8 @@ export class EnginePort implements LockPort {
   }
 
   /**
-   * Ends the holds and the waits of these ids. The request is sent only when no earlier take request of these
-   * ids can be applied any more.
+   * Ends the holds and the waits of these ids. The request is sent after no earlier take request of the ids
+   * can be applied any more.
    */
   #cancel(
     list: readonly (readonly [key: Uint8Array, id: string])[],

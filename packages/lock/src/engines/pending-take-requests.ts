@@ -4,10 +4,10 @@ import { addByKey, binary, deleteByKey } from '@latchkey/base'
 import type { EngineCall } from './engine-requests.js'
 
 /**
- * Law: a caller's hold, or its place in the queue, is given back only when the engine can no longer apply any
- * attempt of the caller's take requests. An earlier attempt also counts, even if a later attempt was
- * answered. Without this law: the first attempt of a take is delayed, the second attempt is answered, and the
- * caller leaves. Then the first attempt arrives, and the lock has a holder that no caller knows.
+ * Law: a caller's hold, or its place in the queue, is given back after the engine can no longer apply any
+ * attempt of the caller's take requests. Without this law: the first attempt of a take is delayed, the second
+ * attempt is answered, and the caller leaves. Then the first attempt arrives, and the lock has a holder that
+ * no caller knows.
  */
 export class PendingTakes {
   readonly #open = new Map<string, Set<Promise<void>>>()
@@ -26,7 +26,6 @@ export class PendingTakes {
     return this.#open.has(nameOf(key, id))
   }
 
-  /** Resolves when none of the present take requests of this caller can be applied any more. */
   async whenFinal(key: Uint8Array, id: string): Promise<void> {
     await Promise.all([...(this.#open.get(nameOf(key, id)) ?? [])])
   }

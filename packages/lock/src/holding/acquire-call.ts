@@ -60,7 +60,7 @@ export const WAIT_OPTIONS = ['lease', 'wait', 'renew', 'signal', 'fencingKey', '
 export const ACQUIRE_OPTIONS = knownNames(...WAIT_OPTIONS, 'mode', 'rotateEvery')
 
 const DEFAULT_LEASE = 10_000
-/** In ms: how long the error of a timed-out wait may be delayed by the read of the present holder. */
+/** In ms: the timeout of the read of the present holder, for the error of a wait that has ended. */
 const HOLDER_TIMEOUT = 500
 
 export interface Wanted {
@@ -115,7 +115,7 @@ export async function enter(
   return undefined
 }
 
-/** Does for several locks in one step what `enter` does for one lock. */
+/** Acquires several locks in one step. The results are like the results of `enter`. */
 export async function enterAll<S extends As>(
   services: LockServices,
   wanted: readonly Wanted[],

@@ -14,10 +14,6 @@ type Exclusive = readonly [
   wait: number | null,
 ]
 
-/**
- * Adds share and flow to the command, or leaves the fields out. Most requests have neither a share nor a
- * flow.
- */
 export function lockCommand(attempt: Exclusive, share: ShareArg | null, flow: FlowArg | undefined): Command {
   if (flow !== undefined) return [...attempt, share, flow]
   return share === null ? attempt : [...attempt, share]

@@ -53,7 +53,7 @@ interface Listener {
   lost(acquisition: Acquisition, error: LatchkeyError): void
 }
 
-/** In ms: the timeout of a background request. No caller waits for a background request. */
+/** In ms: the timeout of a request for which no caller waits. */
 const BACKGROUND_TIMEOUT = 5_000
 const TICKET_PAUSE = 100
 
@@ -77,7 +77,6 @@ export class Acquisition implements Releasable {
   readonly #services: LockServices
   readonly #terms: Terms
   readonly #listener: Listener
-  /** The failed calls that the members may still apply. */
   #mayStillApply: LockCall[] = []
   #grant: OwnerResult | undefined
   #wakers: Set<() => void> | undefined
@@ -93,7 +92,6 @@ export class Acquisition implements Releasable {
     this.id = services.port.newId()
   }
 
-  /** Whether the store may have an unused grant, or a place in a queue, for this id. */
   get mayHaveLeftSomething(): boolean {
     return this.#queued || this.#grant !== undefined || this.#mayStillApply.length > 0
   }
@@ -162,7 +160,7 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Releases one acquire, or all acquires. Before the last acquire is released, the caller must have called
+   * Releases one acquire, or all acquires. Before the release of the last acquire, the caller must call
    * `validity.releasing()`, which ends the guarantee of the hold.
    */
   async release(all: boolean, limit: CallLimit): Promise<OwnerResult> {
@@ -214,7 +212,7 @@ export class Acquisition implements Releasable {
 
   /**
    * Ends the hold in this process, because one request releases all holds of the store. `released` resolves
-   * to true if that request was answered.
+   * to true if the request was answered.
    */
   revoke(why: LatchkeyError, released: Promise<boolean>): void {
     this.#released = released
@@ -222,8 +220,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Sends a command and passes its answer to `take`. A call that fails although it may have been applied is
-   * kept in #mayStillApply until its result is known.
+   * Sends a command and passes its answer to `take`. A failed call that may have been applied is kept in
+   * #mayStillApply until its result is known.
    */
   #send<T>(command: Command, limit: CallLimit, take: (answer: unknown) => T | Promise<T>): Promise<T> {
     const call = this.#services.port.command(command, limit)
@@ -242,10 +240,7 @@ export class Acquisition implements Releasable {
     this.#mayStillApply = []
   }
 
-  /**
-   * Handles the answer that another acquirer has the lock. A hold that this process still counts as held is
-   * lost.
-   */
+  /** Another acquirer has the lock, so a hold that this process still counts as held is lost. */
   #refused(before: HoldValidity | undefined): Step {
     before?.lose('another holds it')
     return before === undefined ? 'refused' : 'again'
@@ -278,7 +273,7 @@ export class Acquisition implements Releasable {
   #hold(owner: OwnerResult, now: Instant): Step {
     const { port, clusterTimeRefresh: boundRenewal } = this.#services
     const [id, deadline, , token] = owner
-    // The hold is useless if its time is over, or if the store has released all of its holds meanwhile.
+    // The hold is useless if its time is over, or if the store has released all its holds.
     if (this.#released !== undefined || port.bound.remaining(deadline, now) === 0) return 'again'
     const { key, lease } = this.#terms
     this.validity = new HoldValidity(port, boundRenewal, { key, id, lease, token, deadline }, now, (error) =>
@@ -382,8 +377,8 @@ export class Acquisition implements Releasable {
 }
 
 /**
- * Returns the owner with the deadline of the renewal. If the renewal was not answered, the owner is
- * unchanged. If the renewal was refused, the deadline is 0, so that no hold is made from the owner.
+ * Returns the owner with the deadline of the renewal. If the renewal was refused, the deadline is 0, so that
+ * no hold is made from the owner.
  */
 function afterRenewal(owner: OwnerResult, renewed: Confirmed): OwnerResult {
   if (renewed === undefined) return owner

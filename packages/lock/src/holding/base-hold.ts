@@ -18,10 +18,7 @@ export interface HoldParts {
 
 export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposable {
   readonly key: string | Uint8Array
-  /**
-   * Private, because a hold may be passed as a guard (`{ guard: hold }`), and a guard must have no unknown
-   * fields.
-   */
+  /** Private, because a hold may be passed as a guard, and a guard must have no unknown fields. */
   readonly #parts: HoldParts
   #release: Promise<LatchkeyError | undefined> | undefined
   #kv: KeyValueCalls<S> | undefined

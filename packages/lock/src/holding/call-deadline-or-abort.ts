@@ -17,14 +17,13 @@ export class CallLimit implements LockCallOptions {
   readonly #port: LockPort
   readonly due: number | undefined
   /**
-   * #waiting has the functions to run at the end of the call. #offs has the functions that remove this
-   * limit's listeners. The two fields stay undefined until the call waits, because most calls never wait.
+   * The next two fields stay undefined until the call waits, because most calls never wait. #waiting has the
+   * functions to run at the end of the call, and #offs removes listeners.
    */
   #waiting: Set<() => void> | undefined
   #offs: (() => void)[] | undefined
   #timer: Timer | undefined
 
-  /** An undefined timeout means that the call has no deadline. */
   constructor(port: LockPort, timeout: number | undefined, signal?: AbortSignal) {
     this.#port = port
     this.signal = signal
@@ -32,8 +31,8 @@ export class CallLimit implements LockCallOptions {
   }
 
   /**
-   * Says why the call has ended. Undefined if the call goes on. Each read compares the clock, so that a
-   * blocked event loop does not extend the limit.
+   * Why the call has ended, or undefined. Each read compares the clock, so that a blocked event loop does not
+   * extend the limit.
    */
   get end(): CallLimitEnd | undefined {
     if (this.signal?.aborted) return 'aborted'
@@ -52,7 +51,6 @@ export class CallLimit implements LockCallOptions {
     return new LatchkeyError('ERR_TIMEOUT')
   }
 
-  /** Calls `run` once when the limit ends the call. The returned function cancels `run`. */
   onEnd(run: () => void): () => void {
     if (this.end !== undefined) {
       run()

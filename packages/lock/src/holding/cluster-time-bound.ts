@@ -58,7 +58,6 @@ export class ClusterTimeBound {
     this.#best = undefined
   }
 
-  /** Cluster time is at most this value. Infinity means that no bound is known. */
   upper(now: Instant): number {
     const best = this.#best
     return best === undefined ? Number.POSITIVE_INFINITY : best.time + elapsed(best.sentAt, now) * this.rate
@@ -72,7 +71,7 @@ export class ClusterTimeBound {
     return Math.max(0, Math.floor((deadline - this.upper(now)) / this.rate))
   }
 
-  /** How many milliseconds ago the request of the last proof was sent. Infinity if nothing was proved yet. */
+  /** How many milliseconds ago the request of the last proof was sent. */
   age(now: Instant): number {
     return this.#lastSentAt === undefined ? Number.POSITIVE_INFINITY : elapsed(this.#lastSentAt, now)
   }

@@ -22,7 +22,6 @@ const ATTEMPT_OPTIONS = knownNames('context', 'timeout', 'signal')
 const LOCK_OPTIONS = knownNames('context', 'signal')
 
 interface LockDefaults {
-  /** Used for an attempt that gives no context of its own. */
   readonly context: ContextArg
   /**
    * The name of the flow of every attempt (flow-for-deadlock-detection.ts). If the name is undefined, an

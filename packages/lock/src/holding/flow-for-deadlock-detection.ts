@@ -8,9 +8,7 @@ import { CAPS, type FlowArg, show, tooLarge } from '@latchkey/protocol'
 
 /** A hold of withLock around the current asynchronous call. `outer` is the next hold around this hold. */
 interface HoldAround {
-  /** The key of the lock, with one character for each byte. */
   readonly key: string
-  /** The id of the hold's acquirer. */
   readonly id: string
   readonly flow: string | null
   readonly outer: HoldAround | undefined
@@ -26,10 +24,7 @@ interface HoldAround {
  */
 export type Around = AsyncLocalStorage<HoldAround>
 
-/**
- * Returns the flow of the current call, or undefined if the caller names no flow and makes its call outside
- * of every withLock.
- */
+/** Returns undefined if the caller names no flow and makes its call outside of every withLock. */
 export function flowArg(around: Around, option: unknown): FlowArg | undefined {
   const named = flowNameArg(option)
   const inner = around.getStore()

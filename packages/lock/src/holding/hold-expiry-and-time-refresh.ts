@@ -87,14 +87,14 @@ export class ClusterTimeRefresh {
   #tick = (): void => {
     this.#armedFor = Number.POSITIVE_INFINITY
     let next = this.#look()
-    // A listener may react to the loss of a lock by acquiring again, which adds a new hold or attempt.
+    // A listener of a loss may acquire the lock again, which adds a new hold or attempt.
     for (let looks = 1; this.#joined && looks < MOST_LOOKS; looks++) next = this.#look()
     if (this.#joined) next = Math.min(next, SHORTEST_PAUSE)
     if (this.#items.size === 0) return
     const { bound, clock } = this.#port
-    // The interval of the reads is a third of the shortest lease. The store is read if nine tenths of the
-    // interval have passed. Otherwise a tick just before the end of the interval would read nothing, and the
-    // next tick would come a whole interval later.
+    // The interval of the reads is a third of the shortest lease. A tick reads after nine tenths of the
+    // interval. Otherwise a tick just before the end would read nothing, and the next tick would come a whole
+    // interval later.
     if (bound.age(clock.instant()) >= this.#third * 0.9) this.#read()
     this.#arm(Math.min(next, this.#untilRead()))
   }
@@ -118,8 +118,7 @@ export class ClusterTimeRefresh {
    * cluster time. If the read fails, the next tick reads again.
    */
   #read(): void {
-    // In a closed store no request is sent. The holds still end by the clocks, and their listeners are still
-    // called.
+    // A closed store sends no request, but its holds still end by the clocks.
     if (this.#reading || this.#port.closed.aborted) return
     this.#reading = true
     const done = () => {

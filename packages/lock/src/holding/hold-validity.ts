@@ -22,13 +22,13 @@ export interface Renewal extends Indexed {
   readonly of: RenewedHold
   /** Undefined until the first answer shows whether the hold is in force (Renewals.confirm). */
   validity: HoldValidity | undefined
-  /** The watchdog that renews the hold. */
   by: object | undefined
-  /** The time of the local clock at which the next renewal request is due. */
   at: number
-  /** The time of the local clock at which the last renewal request was sent. */
   triedAt: number
-  /** The time of the local clock until which Renewals.confirm waits for the first answer. */
+  /**
+   * In ms of the local clock, as `at` and `triedAt`: Renewals.confirm waits for the first answer until this
+   * time.
+   */
   until: number
   last: Try | undefined
   tries: number
@@ -69,7 +69,7 @@ export class HoldValidity implements HoldOrAttempt {
   #deadline: number
   #state: State = 'held'
   #loss: LatchkeyError | undefined
-  /** Created at the first read of `signal`, because few callers read the signal. */
+  /** Undefined before the first read of `signal`, because few callers read the signal. */
   #abort: AbortController | undefined
 
   constructor(
@@ -168,10 +168,7 @@ export class HoldValidity implements HoldOrAttempt {
     if (this.#state === 'held') this.#finish('releasing')
   }
 
-  /**
-   * Ends the hold after the release of all its acquires. The signal does not abort, because work that still
-   * uses the signal may go on.
-   */
+  /** Ends the hold after the release of all its acquires. The signal does not abort. */
   end(): void {
     if (this.#state !== 'lost') this.#finish('over')
   }

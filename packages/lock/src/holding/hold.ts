@@ -48,7 +48,7 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
     return this.token
   }
 
-  /** Rotates the token after each interval. A rotation that fails is tried again after the next interval. */
+  /** A rotation that fails is tried again after the next interval. */
   #rotateAfter(every: number): void {
     this.#rotation = this.parts.port.clock.after(
       every,

@@ -70,7 +70,6 @@ export class Locking<S extends As = 'bytes'> {
   readonly webLocks: WebLocks
   readonly #services: LockServices
 
-  /** For a sub, `store` is the Locking of its store. */
   constructor(port: LockPort, store?: Locking<As>) {
     this.#services = store === undefined ? servicesOf(port) : { ...store.#services, port }
     const release = (limits: LockCallOptions) => this.#releaseHolds(limits)
@@ -85,9 +84,8 @@ export class Locking<S extends As = 'bytes'> {
   }
 
   /**
-   * Releases every hold and cancels every wait at the close of the store, so that the next waiter need not
-   * wait until a lease ends. Before the request is sent, the signals of the holds abort with the reason
-   * `why`. `patience` is in ms.
+   * Releases every hold and cancels every wait, so that the next waiter need not wait until a lease ends. The
+   * signals of the holds abort with the reason `why`. `patience` is in ms.
    */
   async releaseForClose(why: LatchkeyError, patience: number): Promise<void> {
     await this.#release([...this.#services.acquisitions], why, { timeout: patience })

@@ -32,7 +32,6 @@ import {
 export const keyArg = (above: Uint8Array, key: unknown, name = 'key'): Uint8Array =>
   keyBelow(above, toKeyCopy(key, name), name)
 
-/** Returns the key of a lock, as the members know it. `above` is as for keyArg. */
 export const lockKeyArg = (above: Uint8Array, key: unknown): Uint8Array =>
   lockKeyOf(KIND.lock, keyArg(above, key))
 
@@ -62,7 +61,6 @@ export function modeArg(mode: unknown): ShareArg | undefined {
   if (mode === 'shared') return SHARED
   throw notOneOf('mode', mode, ['exclusive', 'shared'])
 }
-/** The share of a shared lock, which any number of holders can have. */
 const SHARED: ShareArg = [1, 0]
 
 export function permitsArg(permits: unknown, name: string): number {
@@ -93,7 +91,6 @@ export function lockSpan(
   return { start, end: start === null ? END_OF_LOCKS : (prefixEnd(start) ?? null) }
 }
 
-/** Returns the key of a fencing counter. null means the store's own counter. */
 export function fencingKeyArg(above: Uint8Array, key: unknown): Uint8Array | null {
   return key === undefined || key === null ? null : keyArg(above, key, 'fencingKey')
 }
@@ -108,7 +105,7 @@ export function durationArg(value: unknown, name: string): number | undefined {
   return value === undefined ? undefined : millis(value as Duration, name)
 }
 
-/** Returns null if the caller gave no context. An empty context is a context. */
+/** An empty context is a context. null means no context. */
 export function contextArg(context: unknown): ContextArg {
   if (context === undefined || context === null) return null
   const size = toBytes(context, 'context').length

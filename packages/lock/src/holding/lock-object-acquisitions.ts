@@ -27,7 +27,6 @@ export interface HolderTerms extends Terms {
   readonly watchdog: Watchdog | undefined
 }
 interface Wanted extends Attempt {
-  /** Whether the attempt waits in the queue. */
   readonly waits: boolean
 }
 
@@ -45,7 +44,6 @@ type Turn = Exclude<Step, 'queued'> | { readonly woken: Promise<undefined | Over
  * This time is enough for a round trip, but not for a change of leader.
  */
 const LEAVE_QUEUE_WAIT = 500
-/** In ms: the pause before a failed attempt is repeated. */
 const PAUSE_AFTER_FAILURE = 50
 const RELEASE_TIMEOUT = 5_000
 const NO_HOLD: ReadonlySet<ErrorCode> = new Set(['ERR_LOCK_LOST', 'ERR_NOT_OWNER'])
@@ -64,9 +62,7 @@ const NO_HOLD: ReadonlySet<ErrorCode> = new Set(['ERR_LOCK_LOST', 'ERR_NOT_OWNER
 export class Holder {
   readonly #services: LockServices
   readonly #terms: HolderTerms
-  /**
-   * The lock object that the watchdog's listeners receive. Undefined for a hold without a DistributedLock.
-   */
+  /** The DistributedLock, for the watchdog's listeners. Undefined for other holds. */
   readonly #subject: LockObject | undefined
   readonly #turns = new RequestOrder()
   readonly #listener = {
@@ -91,7 +87,6 @@ export class Holder {
     return this.#acquisition.validity?.held ?? false
   }
 
-  /** Undefined if there is no hold, or if the clocks show that the time of the hold is over. */
   get validity(): HoldValidity | undefined {
     const { validity } = this.#acquisition
     return validity?.held ? validity : undefined
@@ -236,8 +231,8 @@ export class Holder {
   }
 
   /**
-   * Returns whether the hold that the attempt has got is still in force. If the signal of the attempt has
-   * aborted meanwhile, releases the hold in the background and throws the error of the abort (K28).
+   * Returns whether the new hold is still in force. If the signal of the attempt has aborted, releases the
+   * hold in the background and throws the error of the abort (K28).
    */
   #mayKeep(limit: CallLimit): boolean {
     if (!limit.signal?.aborted) return this.held
@@ -297,7 +292,6 @@ export class Holder {
     return new Acquisition(this.#services, this.#terms, this.#listener)
   }
 
-  /** Records the loss, tells the watchdog, and releases the id in the background. */
   #lost(acquisition: Acquisition, error: LatchkeyError): void {
     const { watchdog } = this.#terms
     if (acquisition.validity !== undefined) this.#services.renewals.remove(acquisition.validity)
@@ -341,7 +335,10 @@ export class Holder {
     this.#acquisition = this.#newAcquisition()
   }
 
-  /** Throws the error of an unlock after a loss. Asks the members whether another acquirer holds the lock. */
+  /**
+   * Throws the error of an unlock after a loss. The code depends on whether another acquirer holds the lock
+   * now.
+   */
   async #askRow(limit: CallLimit): Promise<never> {
     const loss = this.#loss
     if (loss === undefined || loss.reported) throw this.#neverHeld()
@@ -366,8 +363,8 @@ export class Holder {
 }
 
 /**
- * Turns the error into an error that is not retryable. The hold is over for this process, and the release
- * continues in the background.
+ * Makes the error not retryable. The hold is over for this process, and the release continues in the
+ * background.
  */
 function leftBehind(error: unknown): unknown {
   const goesOn = isWorthRetry(error) || isLatchkeyError(error, 'ERR_ABORTED')
@@ -379,9 +376,8 @@ const BEHIND =
   'The unlock ended before it was answered. The lock is not held here any more, and its release goes on in the background until the lease is over: there is nothing to ask again.'
 
 /**
- * Returns how many milliseconds the cluster keeps the caller's place in the queue. 0 means no limit, and null
- * means that the caller does not wait. The cluster needs the limit, because this process may end before it
- * can leave the queue.
+ * In ms: how long the cluster keeps the caller's place in the queue. 0 means no limit, and null means that
+ * the caller does not wait. The cluster needs the limit, because this process may die in the queue.
  */
 function waitOf({ waits, limit }: Wanted): number | null {
   return waits ? (limit.left() ?? 0) : null

@@ -25,13 +25,11 @@ export interface LockCallOptions {
 
 /** A command that was accepted for sending. */
 export interface LockCall {
-  /** Whether the command was sent to a member at least once. */
   readonly sent: boolean
   /**
    * The decoded result. Rejects with a LatchkeyError. Its outcome 'not-applied' proves that the command will
    * never be applied. Its outcome 'unknown' says that the command was sent and may be applied. Before the
-   * promise settles, the client has passed the answer's cluster time to `LockPort.bound`, the upper bound of
-   * cluster time.
+   * promise settles, the store has passed the answer's cluster time to `LockPort.bound`.
    */
   readonly result: Promise<unknown>
   /**
@@ -41,7 +39,7 @@ export interface LockCall {
    * is that each attempt was answered or refused, or that the engine's clock has passed the time limit of
    * each attempt.
    *
-   * The client asks in the background until it has the proof. The promise rejects with ERR_CLOSED when the
+   * The store asks in the background until it has the proof. The promise rejects with ERR_CLOSED when the
    * store closes.
    */
   whenFinal(): Promise<void>
@@ -66,18 +64,15 @@ export interface Observer {
 }
 
 export interface HoldingCounts {
-  /** How many callers now wait in a queue, at a latch or at a barrier. */
   waiting: number
-  /** How many holds were lost. */
   lost: number
 }
 
 export interface LockPort {
   readonly clock: Clock
   readonly observer?: Observer | undefined
-  /** Undefined if the counts are not needed. */
   readonly counts?: HoldingCounts | undefined
-  /** The client calls `setCluster` at each handshake and `learn` for each answer. */
+  /** The store calls `setCluster` at each handshake and `learn` for each answer. */
   readonly bound: ClusterTimeBound
   /**
    * The members' election timeout in ms, or 0 if the timeout is not known yet. A change of leader takes one
@@ -85,7 +80,6 @@ export interface LockPort {
    */
   electionTimeout(): number
   noLeader(): LatchkeyError | undefined
-  /** How the store decodes the keys that it returns. */
   readonly decoding: Decoding
   /** Aborted, with the ERR_CLOSED error as its reason, when the store closes. */
   readonly closed: AbortSignal
@@ -96,7 +90,7 @@ export interface LockPort {
    * never throws: any error rejects `result`.
    */
   command(command: Command, options?: LockCallOptions): LockCall
-  /** Watches the locks with keys from `start` to `end`, from now on. */
+  /** Watches the locks with keys from `start` to `end`. null means no bound. */
   watchLocks(options: {
     readonly start: Uint8Array | null
     readonly end: Uint8Array | null

@@ -24,7 +24,6 @@ interface SetTerms {
   readonly fencingKey: Uint8Array | null
   readonly lease: number
   readonly context: ContextArg
-  /** Undefined if the caller names no flow and makes its call outside of every withLock. */
   readonly flow: FlowArg | undefined
   readonly renews: boolean
 }
@@ -38,7 +37,7 @@ type Entered = 'held' | 'refused' | 'over' | 'broken'
 const GIVE_BACK_TIMEOUT = 5_000
 const RELEASE_TIMEOUT = 5_000
 const PAUSE = 50
-/** How many times the request is sent again at most, because its answer left less than half of the lease. */
+/** How many times the request is sent again at most, if its answer leaves less than half of the lease. */
 const MOST_RENEWED = 2
 
 const isHeld = (entered: Entered): boolean => entered === 'held'
@@ -89,7 +88,7 @@ export class SetAcquisition {
     this.#members = terms.list.map(([key]) => new Member(this, key))
   }
 
-  /** The validities of all keys, in the order of the keys. Empty before the keys are held. */
+  /** In the order of the keys. Empty before the keys are held. */
   get validities(): readonly HoldValidity[] {
     return this.#members.map(({ validity }) => validity).filter((one) => one !== undefined)
   }
@@ -153,8 +152,8 @@ export class SetAcquisition {
   #renewed = 0
 
   /**
-   * Takes the owners of an answer. If the clocks show that less than half of the lease is left, the request
-   * is sent again and renews all keys, at most MOST_RENEWED times.
+   * Takes the owners of an answer. If less than half of the lease is left, the request is sent again and
+   * renews all keys.
    */
   async #take(owners: readonly OwnerResult[], waits: boolean, limit: CallLimit): Promise<Entered | 'again'> {
     const { port, clusterTimeRefresh: boundRenewal, renewals, watchdog } = this.#services
@@ -177,10 +176,7 @@ export class SetAcquisition {
     return 'held'
   }
 
-  /**
-   * Listens for pushed grants before the first request, so that no grant is missed. All keys are granted
-   * together.
-   */
+  /** Listens for pushed grants. Called before the first request, so that no grant is missed. */
   #listen(): (() => void)[] {
     const { port } = this.#services
     const wake = () => {

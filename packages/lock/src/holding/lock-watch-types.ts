@@ -27,7 +27,7 @@ export interface LockWatchEvent<A extends As = 'bytes'> {
    */
   type: LockEventName
   key: KeyAs<A>
-  /** The id of the holder, or of the caller that waits. */
+  /** The id of the holder or of the waiting caller. */
   id: string
   context: Bytes | undefined
   /** The fencing token of the hold. The token is 0 for a waiting caller. */

@@ -56,15 +56,12 @@ export function toOwner(result: OwnerResult): Owner {
   }
 }
 
-/**
- * Copies the bytes to a plain Uint8Array for the caller. The bytes of a frame are a Buffer, and its `slice`
- * would be a Buffer too.
- */
+/** Copies the bytes of a frame, which are a Buffer, to a plain Uint8Array for the caller. */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
 /**
- * Copies the context bytes of an owner that is kept for later. Without the copy, these bytes would be a view
- * of the received frame and would keep the whole frame in memory.
+ * Copies the context bytes of an owner. Without the copy, a stored owner would keep the whole received frame
+ * in memory.
  */
 export function toKept(result: OwnerResult): OwnerResult {
   const [id, deadline, remaining, token, acquires, context, code, now] = result
@@ -72,7 +69,6 @@ export function toKept(result: OwnerResult): OwnerResult {
   return [id, deadline, remaining, token, acquires, plain(context), code, now]
 }
 
-/** A string stays a string, and bytes are copied for the caller. */
 export function toContext(context: ContextArg): string | Uint8Array | undefined {
   if (context === null) return undefined
   return typeof context === 'string' ? context : plain(context)
@@ -134,8 +130,8 @@ export function obstacleError(obstacle: ObstacleResult, lockKey: Uint8Array, how
 }
 
 /**
- * Returns the error for a circle of flows. The error leaves out keys that are not below the prefix of a sub,
- * because a caller of the sub must not see these keys.
+ * Leaves out keys that are not below the prefix of a sub, because a caller of the sub must not see these
+ * keys.
  */
 export function circleError(
   links: readonly FlowLink[],

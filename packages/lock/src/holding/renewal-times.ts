@@ -18,8 +18,8 @@ export const MOST_TRIES = 16
 const SHORTEST_PAUSE = 5
 const LONGEST_PAUSE = 5_000
 /**
- * In election timeouts: the time that a change of leader may take, until this process has sent a request to
- * the new leader. An election takes one to two election timeouts.
+ * In election timeouts: how long a change of leader may take, until this process has sent a request to the
+ * new leader. An election takes one to two election timeouts.
  */
 const CHANGE = 2.25
 
@@ -45,7 +45,7 @@ export function renewAfter(lease: number, roundTrip: number, electionTimeout: nu
   return lease - Math.max(lease / 3, change, roundTrip * 1.25 + pauseOf(lease) * 2)
 }
 
-/** Estimates how long an answer takes. The estimate rises immediately and falls slowly. */
+/** The estimate rises immediately and falls slowly. */
 export class RoundTrip {
   #ms = 0
 

@@ -73,11 +73,10 @@ export class Renewals {
   }
 
   /**
-   * Renews a hold that may be in force, until a member answers. The answer is the owner, or undefined if no
-   * member has answered within the lease.
+   * Renews a hold that may be in force, until a member answers.
    *
-   * Attempts that are still under way also prolong the validity that the caller makes from the answer. So the
-   * caller must call `adopt` with that validity, or `discard` if the caller makes no validity.
+   * The caller must then call `adopt` with the validity that it makes from the answer, or `discard`. Attempts
+   * that are still under way also prolong that validity.
    */
   confirm(
     of: RenewedHold,
@@ -167,7 +166,6 @@ export class Renewals {
     for (const { of } of renewals) patience = Math.max(patience, patienceOf(of.lease))
     const call = this.#port.command([OP.renew, list], { due: now + patience })
     const one: Try = { call, over: false }
-    // The next attempt is planned before the answer, because perhaps no answer comes.
     for (const renewal of renewals) {
       renewal.at = now + pauseOf(renewal.of.lease)
       renewal.triedAt = now
@@ -222,7 +220,7 @@ export class Renewals {
   }
 }
 
-/** The answer about a hold that may or may not have been in force. Undefined if no member answered. */
+/** The answer about a hold that may be in force. Undefined if no member has answered within the lease. */
 export type Confirmed = OwnerResult | undefined
 
 function confirm(renewal: Renewal, owner: Confirmed): void {

@@ -18,7 +18,7 @@ export class RequestOrder {
   #waiting: (() => void)[] = []
 
   /**
-   * Runs the task when no other task runs. If the limit ends before the task begins, the task never begins,
+   * Runs the task after the earlier tasks. If the limit ends before the task begins, the task never begins,
    * and the result of `over` is returned.
    */
   run<T, O>(task: () => Promise<T>, limit: CallLimit, over: () => O | Promise<O>): Promise<T | O> {

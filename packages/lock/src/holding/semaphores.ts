@@ -60,8 +60,8 @@ export class Permit<S extends As = 'bytes'> extends BaseHold<S> {
 }
 
 /**
- * Semaphores: `store.semaphores`. At most `of` permits are held at a time, over all processes. Callers that
- * wait are served in the order of arrival.
+ * Semaphores: `store.semaphores`. At most `of` permits are held at a time, over all processes. Waiting
+ * callers are served in the order of arrival.
  */
 export class Semaphores<S extends As = 'bytes'> extends HoldCalls {
   /**

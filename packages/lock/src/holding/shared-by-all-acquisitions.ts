@@ -19,7 +19,6 @@ export interface LockServices {
   readonly clusterTimeRefresh: ClusterTimeRefresh
   readonly renewals: Renewals
   readonly acquisitions: Set<Releasable>
-  /** The holds of withLock around the current asynchronous call. */
   readonly around: Around
   /** The store's own watchdog, which renews all holds except the holds of `getDistributedLock`. */
   readonly watchdog: Watchdog

@@ -2,7 +2,7 @@
 
 import { CAPS } from '@latchkey/protocol'
 
-/** In bytes: how much an item needs at most besides its key and its id, for numbers and framing. */
+/** In bytes: the most that an item needs besides its key and its id. */
 const ITEM_BYTES = 64
 
 export function splitRequests<Item>(

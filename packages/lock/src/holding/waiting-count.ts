@@ -2,7 +2,6 @@
 
 import type { LockPort } from './lock-port-interface.js'
 
-/** The caller counts as waiting until the promise settles. */
 export async function waiting<T>({ counts }: LockPort, until: Promise<T>): Promise<T> {
   if (counts === undefined) return until
   counts.waiting++

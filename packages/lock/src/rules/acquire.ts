@@ -27,7 +27,6 @@ import { firstNotPassed, fits } from './waiting-key-sets.js'
 
 interface TryLock extends Ask {
   readonly keepLease: boolean
-  /** The token of the request, or 0 if the request has none. */
   readonly token: number
   /**
    * In ms: how long the caller waits in the queue. 0 means no limit. null means that the caller does not

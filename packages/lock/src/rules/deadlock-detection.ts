@@ -68,9 +68,9 @@ interface Node {
 }
 
 /**
- * The obstacles of a node at one key. The obstacles no longer block the node when the stuck obstacles
- * together weigh at most `spare`. A hold of a semaphore weighs as many units as it has permits, and every
- * other obstacle weighs one unit.
+ * The obstacles of a node at one key. They do not block the node if the stuck obstacles together weigh at
+ * most `spare`. A hold of a semaphore weighs one unit for each of its permits, and every other obstacle
+ * weighs one unit.
  */
 interface Need {
   readonly key: Uint8Array
@@ -82,7 +82,6 @@ interface InTheWay {
   readonly weight: number
   /** True for a hold of the flow that makes the request. */
   readonly isOwn: boolean
-  /** The obstacle is stuck as long as one of these nodes is stuck. */
   readonly behind: readonly Node[]
 }
 
@@ -119,8 +118,8 @@ class Search {
   }
 
   /**
-   * Finds all waiters that block these requests, directly or through other waiters. Returns undefined if the
-   * search would take too many steps.
+   * Finds all waiters that block these requests, directly or through other waiters. Undefined after too many
+   * steps.
    */
   follow(asks: readonly Ask[], isSet: boolean): Node | undefined {
     const start: Node = { name: flowName(this.#asker), needs: [] }

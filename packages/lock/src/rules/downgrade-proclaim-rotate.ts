@@ -36,10 +36,7 @@ function changeOwn(
   return inForce(other, tx.now) ? notOwner(other, tx.now) : notHeld(id, tx.now)
 }
 
-/**
- * Makes an exclusive hold a shared hold with the same token. The shared requests at the front of the queue
- * are granted the lock in the same entry. A hold that is already shared is not changed.
- */
+/** The shared requests at the front of the queue are granted the lock in the same entry. */
 export function downgrade(tx: LockTransaction, key: Uint8Array, id: string, token: number): OwnerResult {
   return changeOwn(tx, key, id, token, (row) => {
     if (row.permits > 0) return row
@@ -52,7 +49,7 @@ export function downgrade(tx: LockTransaction, key: Uint8Array, id: string, toke
   })
 }
 
-/** Changes the context of a hold. In an election, the context is the value that the leader proclaims. */
+/** In an election, the context of the hold is the value that the leader proclaims. */
 export function proclaim(
   tx: LockTransaction,
   key: Uint8Array,
@@ -68,10 +65,6 @@ export function proclaim(
   })
 }
 
-/**
- * Gives the hold the next token of its counter. From this log entry on, a guard with an older token is
- * refused.
- */
 export function rotate(tx: LockTransaction, key: Uint8Array, id: string, token: number): OwnerResult {
   return changeOwn(tx, key, id, token, (row) => {
     const changed = { ...row, token: tx.nextToken(row.fencingKey) }

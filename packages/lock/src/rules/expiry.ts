@@ -27,8 +27,7 @@ import { grantNext, remove, waitIsOver } from './queue.js'
 export function expire(tx: LockTransaction, changedQueues: readonly Uint8Array[]): void {
   const changed = [...changedQueues]
   for (const waiter of tx.dueWaiters()) if (waitIsOver(waiter, tx.now)) changed.push(...remove(tx, waiter))
-  // The row of an expired exclusive hold stays if no waiter is granted the lock. A later request finds by the
-  // deadline of the row that the hold is over.
+  // The row of an expired exclusive hold stays if no waiter is granted the lock.
   const over = [...tx.dueHolds()].filter((row) => tx.now > overAt(row) && tx.previous <= overAt(row))
   for (const row of over) {
     tx.happened('expired', row)
@@ -47,7 +46,6 @@ export function removeWaiters(tx: LockTransaction, session: number): Uint8Array[
   return tx.waitersOf(session).flatMap((waiter) => remove(tx, waiter))
 }
 
-/** Ends a session because of a command. */
 export function endSession(tx: LockTransaction, session: number): void {
   for (const key of removeWaiters(tx, session)) grantNext(tx, key, CODE.FIRST_TIME)
 }

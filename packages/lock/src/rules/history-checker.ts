@@ -4,11 +4,10 @@
 import { OWNER_CODES, type OwnerCode, type OwnerResult } from '@latchkey/protocol'
 
 interface Applied {
-  /** The cluster time of the entry. */
   readonly time: number
   /**
-   * The real time at which the leader gave the entry its cluster time. The real times of all events come from
-   * one clock, which never stands still.
+   * The real time at which the leader gave the entry its cluster time. All real times come from one clock,
+   * which never stands still.
    */
   readonly at: number
   readonly key: string
@@ -49,9 +48,8 @@ export type LockEvent =
   | (Applied & { readonly kind: 'forced'; readonly token: number })
   /** A grant that its session did not confirm ended before its deadline. */
   | (Applied & { readonly kind: 'untouched'; readonly token: number })
-  /** A caller received this answer to that call. */
   | { readonly kind: 'answer'; readonly call: string; readonly owner: OwnerResult }
-  /** A promise: a process reported, at the real time `at`, that it holds the lock with this token. */
+  /** A process reported, at the real time `at`, that it holds the lock with this token. */
   | { readonly kind: 'promise'; readonly key: string; readonly token: number; readonly at: number }
 
 export type Law =
@@ -80,10 +78,7 @@ interface Ownership {
 interface KeyHistory {
   readonly owners: Ownership[]
   readonly queue: string[]
-  /**
-   * The cluster time at which a command ended the last hold. Undefined if a waiter has been granted the lock
-   * since then.
-   */
+  /** The cluster time at which a command ended the last hold. Undefined after a grant to a waiter. */
   freeSince: number | undefined
 }
 
@@ -93,7 +88,6 @@ type Report = (law: Law, event: LockEvent, message: string) => void
 const codeOf = (owner: OwnerResult): OwnerCode => OWNER_CODES[owner[6]] as OwnerCode
 const isNew = (owner: OwnerResult) => codeOf(owner) === 'FIRST_TIME' || codeOf(owner) === 'NEW_ACQUIRE'
 
-/** Returns every violation. Violations of the law about promises come last. */
 export function judgeHistory(events: readonly LockEvent[]): Violation[] {
   const violations: Violation[] = []
   const report: Report = (law, event, message) => violations.push({ law, event, message })
@@ -235,7 +229,6 @@ function begin(history: KeyHistory, event: Owned, report: Report): void {
   history.owners.push({ id, token, from: event.at, deadline, acquires, endedAt: Number.POSITIVE_INFINITY })
 }
 
-/** Checks a renewal or a reentry that has succeeded. Its hold must be the hold that is in force. */
 function continued(holder: Ownership | undefined, event: Owned, more: number, report: Report): void {
   const [id, deadline, , token, acquires] = event.owner
   if (holder === undefined || holder.id !== id || holder.token !== token) {
@@ -313,7 +306,6 @@ function leaveQueue(history: KeyHistory, id: string): void {
  * Law: a call is applied at most once, and every answer to the call is the answer of that one application.
  */
 function judgeCalls(events: readonly LockEvent[], report: Report): void {
-  // A renewal of many holds is one call with many keys, so each key is checked separately.
   const applied = new Map<string, Map<string, string>>()
   for (const event of events) {
     if (event.kind !== 'ask' && event.kind !== 'renew' && event.kind !== 'release') continue

@@ -34,18 +34,15 @@ export function inForce(row: HoldRow | undefined, now: number): row is HoldRow {
   return row !== undefined && now <= overAt(row)
 }
 
-/**
- * The last cluster time at which the row of an expired hold is kept. The row is removed earlier if another
- * acquirer takes the lock or its owner releases it.
- */
+/** The last cluster time at which the row of an expired hold is kept. */
 export function reclaimAt(row: HoldRow): number {
   return overAt(row) + RECLAIM_AFTER
 }
 
 /**
- * Whether the request comes from the holder. The id of the request must be the id of the hold. If the request
- * carries a token, the token must be the current token or an older token of the same hold. An older token is
- * valid here, because the request may have been sent before the answer to a rotation came.
+ * Whether the request comes from the holder. A `token` of 0 means that the request has no token. An older
+ * token of the same hold is valid here, because the request may have been sent before the answer to a
+ * rotation came.
  */
 export function isSame(row: HoldRow, id: string, token: number): boolean {
   return row.id === id && (token === 0 || (token >= row.firstToken && token <= row.token))
@@ -83,7 +80,7 @@ export function refusedHeld(row: HoldRow, now: number): OwnerResult {
   return [row.id, overAt(row), overAt(row) - now, 0, 0, row.context, CODE.HELD, now]
 }
 
-/** Builds the refusal for a lock without a holder. An earlier waiter must be served before this caller. */
+/** Builds the refusal of a lock that has no holder, but an earlier waiter. */
 export function refusedBehind(first: WaiterRow | undefined, id: string, now: number): OwnerResult {
   return [first?.id ?? id, now, 0, 0, 0, first?.context ?? null, CODE.HELD, now]
 }

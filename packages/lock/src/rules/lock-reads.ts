@@ -11,9 +11,8 @@ import { CODE, inForce, notHeld, overAt, ownerOfHold } from './hold-checks-and-a
 import type { HoldRow, LockView, WaiterRow } from './lock-transaction.js'
 
 /**
- * Whether a hold with exactly that token is in force. Guards and conditions of the form { lock, token } use
- * this function. A shared hold counts only if `shared` is true, because holders of a shared lock should not
- * write.
+ * Whether a hold with exactly that token is in force, for guards and conditions. A shared hold counts only if
+ * `shared` is true, because holders of a shared lock should not write.
  */
 export function isHeldWith(view: LockView, key: Uint8Array, token: number, shared = false): boolean {
   const row = view.hold(key)
@@ -21,7 +20,6 @@ export function isHeldWith(view: LockView, key: Uint8Array, token: number, share
   return shared && inForce(view.sharedHoldWith(key, token), view.now)
 }
 
-/** Returns the hold of that id: an exclusive hold, even if its lease is over, or a shared hold. */
 export function holdOf(view: LockView, key: Uint8Array, id: string): HoldRow | undefined {
   const row = view.hold(key)
   return row?.id === id ? row : view.sharedHold(key, id)

@@ -20,7 +20,6 @@ export interface HoldRow {
    */
   readonly firstToken: number
   readonly acquires: number
-  /** The last cluster time at which the hold is in force. */
   readonly deadline: number
   readonly context: ContextArg
   /** The key of the counter that gave the token. null means the store's own counter. */
@@ -43,16 +42,13 @@ export interface HoldRow {
   readonly permits: number
   /**
    * The number of this hold in the order of grants. Holds and waiters take their numbers from one counter.
-   * All members use this order of shared holds, even after a restart.
    */
   readonly arrival: number
   /** The flow that the caller has named, or null. */
   readonly flow: string | null
 }
 
-/** The shared holds of a lock or semaphore. */
 export interface SharedHolds {
-  /** The sum of the permits of all shared holds. */
   readonly permits: number
   /** The shared hold that was granted first. */
   readonly first: HoldRow
@@ -66,10 +62,7 @@ export interface WaiterRow {
   readonly session: number
   /** The cluster time of the entry in which the waiter joined the queue. */
   readonly since: number
-  /**
-   * The wait is over at the first entry whose time is later than this cluster time. 0 means that the wait has
-   * no limit.
-   */
+  /** In cluster time. 0 means that the wait has no limit. */
   readonly deadline: number
   readonly lease: number
   readonly context: ContextArg
@@ -89,8 +82,8 @@ export interface WaiterRow {
 }
 
 /**
- * What a read of locks needs. `now` is cluster time. For a linearizable read, the leader has proven this
- * time, and the time is not before the last applied entry.
+ * What a read of locks needs. `now` is cluster time. For a linearizable read, `now` is not before the time of
+ * the last applied entry.
  */
 export interface LockView {
   readonly now: number
@@ -101,7 +94,6 @@ export interface LockView {
   shared(key: Uint8Array): SharedHolds | undefined
   waiter(key: Uint8Array, id: string): WaiterRow | undefined
   waiterCount(key: Uint8Array): number
-  /** The waiters of a lock, in order of arrival. */
   queueOf(key: Uint8Array): Iterable<WaiterRow>
 }
 
@@ -115,7 +107,7 @@ export interface LockTransaction extends LockView {
   putHold(row: HoldRow): void
   /** Records an event for watches of locks. If the row was removed, `row` is the removed row. */
   happened(what: LockHappening, row: HoldRow | WaiterRow): void
-  /** Counts a hold that `forceRelease` or `steal` ends, for the metrics. This method changes no row. */
+  /** Counts a hold that `forceRelease` or `steal` ends, for the metrics. */
   taken(row: HoldRow): void
   deleteHold(row: HoldRow): void
   /**
@@ -129,10 +121,8 @@ export interface LockTransaction extends LockView {
    * than every earlier token of this counter.
    */
   nextToken(fencingKey: Uint8Array | null): number
-  /** The shared holds of a lock, in the order of their grants. */
   sharedOf(key: Uint8Array): Iterable<HoldRow>
   firstWaiter(key: Uint8Array): WaiterRow | undefined
-  /** A waiter for a set of keys, by its arrival number. */
   waiterOfSet(arrival: number): WaiterRow | undefined
   nextArrival(): number
   /**

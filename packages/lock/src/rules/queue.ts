@@ -121,7 +121,6 @@ export function enqueue(tx: LockTransaction, ask: Ask, session: number, wait: nu
   return true
 }
 
-/** Writes the row of a new waiter, or changes the row of a caller that already waits. */
 export function join(
   tx: LockTransaction,
   ask: Ask,
@@ -164,15 +163,11 @@ export function freeAndGrant(tx: LockTransaction, row: HoldRow): void {
   grantNext(tx, row.key, CODE.FIRST_TIME)
 }
 
-/** Ends the wait of a caller that did not get the lock. */
 export function leave(tx: LockTransaction, waiter: WaiterRow): void {
   for (const key of remove(tx, waiter)) grantNext(tx, key, CODE.FIRST_TIME)
 }
 
-/**
- * Removes a waiter from its queue. If the waiter waits for a set, it is removed at all keys of the set.
- * Returns the keys at which later waiters may be served now.
- */
+/** Removes a waiter, at all keys of its set. Returns the keys at which later waiters may be served now. */
 export function remove(tx: LockTransaction, waiter: WaiterRow): Uint8Array[] {
   // A waiter for a set of keys has one row for each key, and the first due row removes all rows. So this row
   // may be removed already.

@@ -16,10 +16,7 @@ import { holdOf } from './lock-reads.js'
 import type { HoldRow, LockTransaction, WaiterRow } from './lock-transaction.js'
 import { freeAndGrant, grantNext, heldBy, hold, leave, remove } from './queue.js'
 
-/**
- * Releases one acquire, or every acquire if `all` is true. A `token` of 0 means that the request has no
- * token.
- */
+/** A `token` of 0 means that the request has no token. */
 export function release(
   tx: LockTransaction,
   key: Uint8Array,
@@ -87,7 +84,6 @@ export function releaseAll(tx: LockTransaction, list: readonly TicketArg[]): num
   return tokens
 }
 
-/** Ends the hold with exactly that token, if the hold is in force. */
 export function forceRelease(tx: LockTransaction, key: Uint8Array, token: number): boolean {
   const exclusive = tx.hold(key)
   const row = exclusive?.token === token ? exclusive : tx.sharedHoldWith(key, token)

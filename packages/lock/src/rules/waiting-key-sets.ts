@@ -22,8 +22,8 @@ import type { LockTransaction, WaiterRow } from './lock-transaction.js'
 const MOST_PASSED = 4
 
 /**
- * Whether a new hold with these permits can be in force together with the present holds. An exclusive hold
- * must be alone. A shared hold is compatible with shared holds. A semaphore must have enough free permits.
+ * Whether a new hold with these permits can be in force together with the present holds. 0 means an exclusive
+ * hold, which must be alone.
  */
 export function fits(tx: LockTransaction, key: Uint8Array, permits: number): boolean {
   if (inForce(tx.hold(key), tx.now)) return false
@@ -76,10 +76,7 @@ export function firstNotPassed(tx: LockTransaction, key: Uint8Array): WaiterRow 
   return undefined
 }
 
-/**
- * Whether an older hold or waiter prevents the set from getting one of its keys. Older means that the hold
- * was granted, or the waiter came, before the set came.
- */
+/** Whether a hold or waiter that is older than the set prevents the set from getting one of its keys. */
 function waitsForEarlier(tx: LockTransaction, set: WaiterRow): boolean {
   const isEarlier = (arrival: number | undefined) => arrival !== undefined && arrival < set.setFirst
   return membersOf(tx, set).some(({ key, permits }) => {

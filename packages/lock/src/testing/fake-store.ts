@@ -30,7 +30,7 @@ type Off = () => void
 export class FakeStore {
   readonly tx = new MapTransaction()
   readonly world: World
-  /** In ms, the test's time minus the cluster time. The lag only grows, by the time without a leader. */
+  /** In ms: the test's time minus the cluster time. The lag grows while there is no leader. */
   lag = 0
   readonly ports: FakePort[] = []
   #time = 0
@@ -169,7 +169,6 @@ export class FakePort implements LockPort {
   /** Whether requests can be sent. If false, requests wait until their deadline. */
   up = true
   pushes = true
-  /** How many milliseconds a request or an answer travels. */
   travel: (way: 'out' | 'back') => number
   /** Called with each answer that arrives, even if the caller no longer waits for the answer. */
   came: (command: Command | Read, value: unknown, time: number, sentAt: Instant) => void = () => {}
@@ -210,7 +209,6 @@ export class FakePort implements LockPort {
     return `${this.session}.${++this.#ids}`
   }
 
-  /** The error of `noLeader`, which a test sets. Undefined means that there is a leader. */
   leaderless: LatchkeyError | undefined
 
   noLeader(): LatchkeyError | undefined {
@@ -286,7 +284,6 @@ export class FakePort implements LockPort {
     return { guarded: { guard, knownLost } } as unknown as KeyValueCalls<As>
   }
 
-  /** The number of registered listeners, for tests of leaks. */
   get listeners(): number {
     return this.#granted.size + this.#attached.size
   }
@@ -338,10 +335,7 @@ export class FakePort implements LockPort {
     return this.up ? this.#travel('out') : new Promise((resolve) => this.#waiting.add(resolve))
   }
 
-  /**
-   * Sends the request at once, or when the link is connected again. The request ends at its deadline, by its
-   * signal, or when the store closes.
-   */
+  /** Sends the request immediately, or after the link is connected again. */
   #request(options: LockCallOptions, run: (sentAt: Instant) => Promise<unknown>): Promise<unknown> {
     return new Promise<unknown>((resolve, reject) => {
       const { signal, due } = options

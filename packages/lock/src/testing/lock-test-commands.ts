@@ -24,7 +24,6 @@ export interface AskOptions {
   readonly wait?: number | null
   readonly session?: number
   readonly share?: ShareArg
-  /** The name of the flow, and the holds of withLock around the request. */
   readonly flow?: string
   readonly within?: readonly string[]
 }

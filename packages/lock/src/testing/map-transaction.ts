@@ -26,9 +26,7 @@ export class MapTransaction implements LockTransaction {
   sharedHolds: HoldRow[] = []
   readonly sizes = new Map<string, number>()
   readonly sessions = new Map<number, Session>()
-  /** The grants of the current entry. */
   grants: HoldRow[] = []
-  /** The events of locks in the current entry. */
   told: string[] = []
   #waiters: WaiterRow[] = []
   #tokens = new Map<string, number>()
@@ -105,7 +103,6 @@ export class MapTransaction implements LockTransaction {
       (a, b) => a.arrival - b.arrival,
     )
   }
-  /** This transaction counts no forced ends. */
   taken(): void {}
   happened(what: LockHappening, row: HoldRow | WaiterRow): void {
     this.told.push(`${what} ${row.id}`)

@@ -37,10 +37,7 @@ export class World {
     this.now = Math.max(this.now, end)
   }
 
-  /**
-   * Simulates a blocked event loop: time passes and nothing runs. Timers that were due fire late, at the next
-   * advance.
-   */
+  /** Simulates a blocked event loop: time passes and nothing runs. */
   stall(ms: number): void {
     this.now += ms
   }
@@ -97,7 +94,6 @@ export class ProcessClock implements Clock {
   }
 }
 
-/** Runs all promise callbacks that need no time to pass. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
