@@ -1,5 +1,5 @@
-// Door: encodes and decodes the frames between a client and a member. A frame is [version, ...messages]. A
-// frame has the messages of one turn of the event loop, and the receiver accepts or refuses it as a whole.
+// Door: encodes and decodes the frames between a client and a member. A frame is [version, ...messages]. The
+// receiver accepts or refuses the whole frame.
 
 import { show } from './common-argument-checks.js'
 import { CAPS } from './fixed-limits.js'
@@ -19,8 +19,8 @@ import { CLIENT_WIRE, type Hello, type LinkReply, type LinkRequest, type Welcome
 // ---- Frames
 
 /**
- * Encodes the messages of one turn of the event loop. A new frame begins when a frame has reached the size
- * limit.
+ * Each call has the messages of one turn of the event loop. A new frame begins when a frame has reached
+ * CAPS.frameBytes.
  */
 export const encodeRequests = (requests: readonly LinkRequest[]): Uint8Array[] =>
   frames(requests, requestPlaces)
@@ -53,7 +53,6 @@ function frames<Message>(list: readonly Message[], toPlaces: (message: Message) 
 }
 
 const PLAIN_WEIGHT = 9
-/** Returns about how many bytes a message will have. */
 function weight(value: unknown): number {
   if (value instanceof Uint8Array || typeof value === 'string') return value.length + PLAIN_WEIGHT
   if (!Array.isArray(value)) return PLAIN_WEIGHT
@@ -115,7 +114,7 @@ function requestPlaces(request: LinkRequest): unknown[] {
   }
 }
 
-/** Adds the trace as a last element, if the request is traced. */
+/** The trace, if there is one, is the last element. */
 function inTrace(places: unknown[], trace: string | undefined): unknown[] {
   if (trace !== undefined) places.push(trace)
   return places
@@ -142,8 +141,8 @@ function replyPlaces(reply: LinkReply): unknown[] {
   }
 }
 
-// ---- The handshake: one frame in each direction. The two frames must stay as in version 1, so that a client
-// and a member of any two builds understand at least each other's refusal
+// ---- The handshake: one frame in each direction. These two frames never change, so that a client and a
+// member of any two versions understand a refusal
 
 const HANDSHAKE = 1
 

@@ -41,8 +41,8 @@ import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js
 import { isTraceparent } from './traceparent.js'
 
 /**
- * The first element of each message is its kind. ASK has the kinds of requests, and TELL has the kinds of
- * replies. Add new kinds only at the end.
+ * The kinds of requests (ASK) and of replies (TELL). The kind is the first element of a message. Add new
+ * kinds at the end.
  */
 export const ASK = {
   hello: 0,
@@ -65,12 +65,8 @@ export const TELL = {
 } as const
 
 const kind = count('a kind')
-/**
- * Checks a number that must fit into a record of the log. The leader could not write a larger number into its
- * log.
- */
+/** The leader could not write a larger number into a record of its log. */
 const recordNumber = (what: string): Check => whole(0, CAPS.recordNumber, what)
-/** The most arguments of a call about the cluster. */
 const MOST_ARGUMENTS = 8
 const id = whole(1, Number.MAX_SAFE_INTEGER, 'an id')
 const bytes =
@@ -78,14 +74,14 @@ const bytes =
   (value) =>
     value instanceof Uint8Array && value.length <= most ? null : `${what} must be at most ${most} bytes`
 const answerBytes = bytes(CAPS.maxPayload, 'an answer')
-/** Checks an answer. An answer is a list, or the bytes in which the state machine has stored the answer. */
+/** An answer is a list, or the bytes in which the state machine has stored the answer. */
 const answer: Check = (value) => (Array.isArray(value) ? null : answerBytes(value))
 const answerIn = (value: unknown): Answer | Uint8Array =>
   value instanceof Uint8Array ? value : toAnswer(value)
 const name = text(0, 4096, 'a name')
 const url = text(0, 4096, 'an address')
 
-/** Checks a request. A traced request has one more element, the traceparent. */
+/** A traced request has one more element, the traceparent. */
 const inTrace = (what: string, ...checks: readonly Check[]): Check => {
   const untraced = places(what, ...checks)
   const traced = places(what, ...checks, (value) =>

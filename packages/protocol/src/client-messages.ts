@@ -1,22 +1,21 @@
-// Rule: the messages between a client and a member, as plain data. client-frame-codec.ts encodes them as
-// frames of a connection.
+// Rule: the messages between a client and a member. client-frame-codec.ts encodes them.
 
 import type { Read } from './command-and-read-wire-types.js'
 import type { Answer, EventResult, OwnerResult, WatchOf } from './result-wire-types.js'
 import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js'
 
 /**
- * The versions of the clients' protocol that this build supports, from `least` to `most`. The client sends
- * its range, and a member refuses the client if the ranges of the two have no version in common.
+ * The versions of the client protocol that this build supports, from `least` to `most`. A member refuses a
+ * client if no version is in the ranges of both.
  */
 export const CLIENT_WIRE = { least: 1, most: 1 } as const
 
-/** The path of the URL at which a member accepts the WebSockets of clients. */
+/** A member accepts the WebSockets of clients at this path. */
 export const CLIENTS_PATH = '/clients'
 
 /**
- * The requests that a client sends to the member at the other end of its connection. The client chooses the
- * ids. On one connection it uses each id once.
+ * The requests of a client to the member at the other end of its connection. The client uses each id once on
+ * a connection.
  */
 export type LinkRequest =
   | CommandRequest
@@ -28,9 +27,9 @@ export type LinkRequest =
       readonly trace?: string | undefined
     }
   /**
-   * Opens a watch. With `from` 0 the watch begins after the member's revision at a linearizable read. The
-   * member sends the events with this id, at most as many as `watchMore` allows. The member never splits the
-   * events of one revision, so the last revision may exceed the allowed number.
+   * Opens a watch. With `from` 0 the watch begins after the present revision of the store. The member sends
+   * at most as many events as `watchMore` allows. The events of one revision stay together, so the last
+   * revision may exceed that number.
    */
   | {
       readonly kind: 'watch'
@@ -38,21 +37,20 @@ export type LinkRequest =
       readonly start: Uint8Array | null
       readonly end: Uint8Array | null
       readonly from: number
-      /** What the watch reports. By default: changes of keys. */
+      /** What the watch reports. The default is changes of keys. */
       readonly of?: WatchOf | undefined
     }
   /**
-   * Flow control: permits the member to send `events` more events of this watch. Before the first watchMore,
-   * the member may send none.
+   * Flow control: the member may send `events` more events of this watch. Before the first watchMore it may
+   * send none.
    */
   | { readonly kind: 'watchMore'; readonly id: number; readonly events: number }
   | { readonly kind: 'watchEnd'; readonly id: number }
   /**
-   * Asks the member to send the grants of locks to this session, and the ends of the session's waits, on this
-   * connection.
+   * From now on the member sends this session its granted locks and the ends of its waits on this connection.
    */
   | { readonly kind: 'attach'; readonly session: number }
-  /** A call about the cluster. The arguments are values that JSON could have. */
+  /** An administrative call. JSON could encode the arguments. */
   | {
       readonly kind: 'admin'
       readonly id: number
@@ -62,9 +60,9 @@ export type LinkRequest =
     }
 
 /**
- * A command for the log. `body` is the encoded Command, and it stays the same when the client sends the
- * command again. Session 0 means that the command opens a session. `number` is the number of the call in its
- * session. All calls of the session with numbers below `done` are finished.
+ * A command for the log. `body` is the encoded Command. A repeated command has the same bytes. With session 0
+ * the command opens a session. `number` is the number of the call in its session. All calls of the session
+ * with numbers below `done` are finished.
  */
 export interface CommandRequest {
   readonly kind: 'command'
@@ -73,17 +71,13 @@ export interface CommandRequest {
   readonly number: number
   readonly done: number
   readonly body: Uint8Array
-  /**
-   * The traceparent (traceparent.ts) of the span in which the client sends the request. Absent if the request
-   * is not traced.
-   */
+  /** The traceparent of the client's span. Absent if the request is not traced. */
   readonly trace?: string | undefined
 }
 
 /**
- * The calls about the cluster. The list after each name has the arguments: ids and urls are texts, and null
- * stands for an absent argument. After the list comes the type of the result. The result is null if no type
- * is given.
+ * The administrative calls. The list after a name has the arguments: ids and urls are texts, and null stands
+ * for an absent argument. After the list comes the type of the result. Without a type the result is null.
  */
 export const ADMIN_CALLS = [
   'status', //            []            a Status
@@ -104,8 +98,8 @@ export type AdminCall = (typeof ADMIN_CALLS)[number]
 export type LinkReply =
   | AnswerReply
   /**
-   * Events for several watches of the same range. `upTo` is the revision up to which the member has sent all
-   * events of these watches.
+   * Events for watches of the same range. The member has sent all events of these watches up to the revision
+   * `upTo`.
    */
   | {
       readonly kind: 'events'
@@ -115,11 +109,11 @@ export type LinkReply =
     }
   | { readonly kind: 'watchOver'; readonly id: number; readonly answer: Answer | Uint8Array }
   /**
-   * A waiter of the attached session got its lock. The message is only a hint, because it does not prove that
-   * the sender is the leader (CT5).
+   * A waiter of the attached session got its lock. This message does not prove that its sender is the leader
+   * (CT5).
    */
   | { readonly kind: 'granted'; readonly key: Uint8Array; readonly owner: OwnerResult }
-  /** A wait of the attached session at a latch or barrier has ended. The result is committed and final. */
+  /** A wait of the attached session at a latch or barrier has ended. The result is committed. */
   | { readonly kind: 'ended'; readonly ticket: PartyTicket; readonly result: PartyResult }
   | LeaderReply
 
@@ -127,24 +121,22 @@ export interface AnswerReply {
   readonly kind: 'answer'
   readonly id: number
   /**
-   * In ms, the cluster time `L` of CT5 (docs/locks.md). 0 if the answer does not prove that the member was
-   * the leader, for example for a stored answer.
+   * The cluster time `L` of CT5 (docs/locks.md), in ms. 0 if the answer does not prove that the member was
+   * the leader. A stored answer is an example.
    */
   readonly time: number
-  /**
-   * The answer, as a list or in the encoded form that the state machine stores. A member may use either form.
-   */
+  /** The answer as a list, or in the encoded form that the state machine stores. */
   readonly answer: Answer | Uint8Array
   /**
-   * True if no member has executed the request, so that the client may send it again to any member. The
-   * answer is then an error with the reason.
+   * True if no member has executed the request. The client may then send it again to any member. The answer
+   * is an error with the reason.
    */
   readonly never: boolean
 }
 
 /**
- * What this member knows about the leader and the members. A member sends this message on each new
- * connection, and again at each change.
+ * What the member knows about the leader and the other members. A member sends this message on each new
+ * connection and at each change.
  */
 export interface LeaderReply {
   readonly kind: 'leader'
@@ -156,22 +148,19 @@ export interface LeaderReply {
   readonly clusterId: string
   readonly members: readonly MemberTuple[]
   /**
-   * In ms, the election timeout of the cluster. A client calculates from it how long the leader may be silent
-   * before the client tries another member.
+   * The election timeout of the cluster, in ms. From this time the client computes how long the leader may be
+   * silent.
    */
   readonly electionTimeout: number
-  /** The voters to which this member has no connection. Present only while the member knows no leader. */
+  /** The voters to which the member has no connection. Absent if the member knows a leader. */
   readonly missing?: readonly string[] | undefined
   /**
-   * True if the cluster is new and has not had its first election. `missing` then names the members to which
-   * the sender has not connected yet.
+   * True before the first election of a new cluster. `missing` then names the members to which the member has
+   * not connected yet.
    */
   readonly isFirstStart?: boolean | undefined
 }
-/**
- * Returns the sentence in which a member reports that it knows no leader. The member's answers in all
- * protocols, and its log, have the same sentence.
- */
+/** Returns a sentence about the missing leader, for answers and for the log. */
 export function leaderlessMessage({
   self,
   missing = [],
@@ -186,12 +175,11 @@ export function leaderlessMessage({
 
 export type MemberTuple = readonly [id: string, url: string, role?: 'voter' | 'learner']
 
-/** The first frame that a client sends on a connection. */
 export interface Hello {
   readonly cluster: string
   /**
-   * The id of the cluster, from an earlier connection. A member of another cluster with the same name
-   * recognizes the wrong id and refuses the client.
+   * The id of the cluster, from an earlier connection. A member with another cluster id refuses the client,
+   * even if the name of its cluster is the same.
    */
   readonly clusterId: string | undefined
   readonly token: string | undefined
@@ -200,8 +188,8 @@ export interface Hello {
 }
 
 /**
- * The member's answer to the client's first frame: the version of the protocol, or an error, after which the
- * member closes the connection.
+ * The answer to a Hello: the version of the protocol, or an error. After an error the member closes the
+ * connection.
  */
 export type Welcome =
   | { readonly ok: true; readonly version: number; readonly clusterId: string }

@@ -1,5 +1,5 @@
-// Door: encodes and decodes commands and answers. Only the client that makes a command encodes it, and
-// members apply what they decode from these bytes.
+// Door: encodes and decodes commands and answers. Only the client encodes a command. Members decode and apply
+// the same bytes.
 
 import { CAPS } from './fixed-limits.js'
 import { checkAnswer, checkCommand, isKnownOperation } from './command-and-answer-checks.js'
@@ -11,9 +11,8 @@ import type { Command } from './command-and-read-wire-types.js'
 import { type Answer, type ErrorAnswer, SESSION_FULL, SESSION_OVER } from './result-wire-types.js'
 
 /**
- * Why bytes are not a command. 'unknown': the bytes are well formed, but this build does not know the
- * operation. A member that finds such a command in its log must stop and must not skip it. 'invalid': every
- * member answers ERR_PROTOCOL and changes nothing.
+ * Why bytes are not a command. 'unknown': this build does not know the operation. A member with such a
+ * command in its log must stop. 'invalid': every member answers ERR_PROTOCOL and changes nothing.
  */
 interface BadCommand {
   readonly bad: 'unknown' | 'invalid'
@@ -22,7 +21,7 @@ interface BadCommand {
 
 export const encodeCommand = (command: Command): Uint8Array => pack(command)
 
-/** Decodes a command. Its byte values are views of `bytes`. */
+/** The byte values of the command are views of `bytes`. */
 export function decodeCommand(bytes: Uint8Array): Command | BadCommand {
   if (bytes.length > CAPS.commandBytes) return { bad: 'invalid', reason: 'a command is too long' }
   const value = tryUnpack(bytes)
@@ -50,15 +49,13 @@ function tryUnpack(bytes: Uint8Array, options?: UnpackOptions): unknown {
 
 export const encodeAnswer = (answer: Answer): Uint8Array => pack(answer)
 
-/** Decodes an answer. Its byte values are views of `bytes`. */
+/** The byte values of the answer are views of `bytes`. */
 export function decodeAnswer(bytes: Uint8Array): Answer {
   const value = tryUnpack(bytes, OF_ANSWERS)
   return value instanceof Malformed ? noAnswer(value.message) : toAnswer(value)
 }
 
-/**
- * Returns the value if it is an answer. Otherwise returns an answer with ERR_PROTOCOL and an unknown outcome.
- */
+/** If the value is no answer, returns an answer with ERR_PROTOCOL and an unknown outcome. */
 export function toAnswer(value: unknown): Answer {
   const reason = checkAnswer(value)
   return reason === null ? (value as Answer) : noAnswer(reason)
@@ -75,7 +72,7 @@ const PROTOCOL = ERROR_CODES.indexOf('ERR_PROTOCOL')
 
 export const okAnswer = (result: unknown): Answer => [0, result]
 
-/** Returns an error as an answer. The table of errors has the default for the message and for each option. */
+/** The message and the options have defaults in the table of errors. */
 export function errorAnswer(code: ErrorCode, message?: string, options: ErrorOptions = {}): Answer {
   const row = ERRORS[code]
   return [
@@ -100,10 +97,7 @@ export const SESSION_FULL_ANSWER: Answer = [
   false,
 ]
 
-/**
- * Returns the code of an error answer, or undefined for a success. SESSION_FULL gives ERR_BUSY. A number that
- * is no code of this build gives ERR_PROTOCOL.
- */
+/** Returns undefined for a success. A number that this build does not know gives ERR_PROTOCOL. */
 export function codeOf(answer: Answer): ErrorCode | undefined {
   if (answer[0] === 0) return undefined
   return answer[0] === SESSION_FULL ? 'ERR_BUSY' : (ERROR_CODES[answer[0] - 1] ?? 'ERR_PROTOCOL')
@@ -111,7 +105,7 @@ export function codeOf(answer: Answer): ErrorCode | undefined {
 
 export const isError = (answer: Answer): answer is ErrorAnswer => answer[0] !== 0
 
-/** Converts an error answer into an error. The answer must not be a success. */
+/** `answer` must be an error. */
 export function errorOf(answer: Answer): LatchkeyError {
   const [, text, retryable, unknown, place] = answer as ErrorAnswer
   const holder = place ? toHolder(place) : place

@@ -1,13 +1,10 @@
-// Types: the commands and the reads in their form on the wire. Each command or read is a list whose first
-// element is the number of the operation. Commands go through the log, as the bytes that the client has sent.
-// Reads never enter the log. result-wire-types.ts has the results.
+// Types: commands and reads on the wire. Each is a list that begins with the number of the operation. A
+// command goes into the log with the bytes that the client has sent. Reads never enter the log.
+// result-wire-types.ts has the results.
 
 import { PARTY_OP, PARTY_READ, type PartyCommand, type PartyRead } from './latch-and-barrier-operations.js'
 
-/**
- * The numbers of the commands. Files and connections contain these numbers. So add new numbers at the end,
- * and never reuse a number.
- */
+/** Files and messages contain these numbers. Add new numbers at the end, and never reuse a number. */
 export const OP = {
   // Sessions (docs/locks.md, 6)
   openSession: 1,
@@ -49,8 +46,8 @@ export const OP = {
 type Op = (typeof OP)[keyof typeof OP]
 
 /**
- * How long a key exists, in ms of cluster time. With 0 the key exists as long as the session that put it. If
- * the argument is absent, the key exists until a call deletes it.
+ * How long a key exists, in ms of cluster time. 0 means until the session that put the key ends. undefined
+ * means until a call deletes the key.
  */
 export const LIFE_OF_SESSION = 0
 export type LifeArg = number | undefined
@@ -58,8 +55,8 @@ export type LifeArg = number | undefined
 type Key = Uint8Array
 type Data = Uint8Array
 /**
- * The write is applied only while the lock `key` (lock-names-to-keys.ts) is held with `token`. With `shared`,
- * the hold may be a shared hold.
+ * The write is applied only while the lock `key` (lock-names-to-keys.ts) is held with `token`. `shared`
+ * allows a shared hold.
  */
 export type OneGuardArg = readonly [key: Key, token: number, shared?: boolean]
 /** The guard of a write: one lock, a list of locks that must all be held, or null for no guard. */
@@ -71,27 +68,25 @@ export function guardsOf(guard: GuardArg): readonly OneGuardArg[] {
 }
 
 /**
- * How much of a lock or semaphore a shared hold takes: `permits` of the `of` permits of a semaphore. A shared
- * hold of a lock has 1 of 0 permits, because any number of holders may share a lock.
+ * A shared hold of a semaphore takes `permits` of its `of` permits. A shared hold of a lock is [1, 0],
+ * because any number of holders may share a lock.
  */
 export type ShareArg = readonly [permits: number, of: number]
 /**
- * The flow of a request. A flow is the chain of nested lock requests of one caller, and the members use it to
- * find deadlocks.
+ * The flow of a request: the chain of nested lock requests of one caller. Members find deadlocks by flows.
  *
  * - name: the caller's name for the flow, or null.
- * - within: the ids of the holds that the caller already has around the request, the innermost hold first.
+ * - within: the ids of the caller's holds around the request, the innermost first.
  */
 export type FlowArg = readonly [name: string | null, within: readonly string[]]
 
-/** One key of a request for several locks. permits 0 means exclusive, 1 means shared. */
+/** `permits` is 0 for an exclusive hold, and 1 for a shared hold. */
 export type KeyModeArg = readonly [key: Key, permits: number]
 
 /** Identifies a hold or a waiter: the key of the lock and the id of the caller. */
 export type TicketArg = readonly [key: Key, id: string]
 export type RenewalArg = readonly [key: Key, id: string, token: number, lease: number]
 
-/** The kinds of steps in a batch or txn. */
 export const STEP = { put: 0, merge: 1, delete: 2, deleteRange: 3, get: 4, increment: 5 } as const
 export type Step =
   | readonly [step: 0, key: Key, value: Data, life?: LifeArg]
@@ -104,22 +99,19 @@ export type Step =
 export const FIELD = { value: 0, version: 1, createRevision: 2, modRevision: 3, lock: 4, number: 5 } as const
 export const IS = { '=': 0, '!=': 1, '<': 2, '>': 3 } as const
 /**
- * One condition of a txn. If the value is null, the key must be absent. For FIELD.number the state machine
- * reads the stored text as a whole number, and an absent key counts as 0. For FIELD.lock the value is the
- * token of the hold, and `is` must be IS['='].
+ * One condition of a txn. If `value` is null, the key must be absent. With FIELD.number the stored text is
+ * read as a whole number, and an absent key counts as 0. With FIELD.lock the value is the token of the hold,
+ * and `is` must be IS['='].
  */
 export type ConditionArg = readonly [field: number, is: number, key: Key, value: Data | number | null]
 
-/**
- * The context of a hold, which the holder sets for others to read. A string stays a string on the wire, and
- * bytes stay bytes. null means no context.
- */
+/** The context of a hold, which the holder sets for others to read. null means no context. */
 export type ContextArg = string | Uint8Array | null
 
 /**
- * Makes a txn apply only once. The txn also writes its answer as the value of `key`, with a ttl of `life` ms.
- * A later txn with the same `key` changes nothing and gets this stored answer. If the later txn has another
- * `digest`, it fails with ERR_MISMATCH.
+ * Makes a txn apply only once. The txn writes its answer as the value of `key`, with a ttl of `life` ms. A
+ * later txn with the same `key` changes nothing and gets the stored answer. With another `digest`, the later
+ * txn fails with ERR_MISMATCH.
  */
 export type OnceArg = readonly [key: Key, digest: Data, life: number]
 
@@ -127,23 +119,21 @@ export type PairArg = readonly [key: Key, value: Data, life?: LifeArg]
 
 export type Command =
   /**
-   * Opens a session. The id of the session is the index of its entry, so the entry has no other command.
-   * `life` is in ms. `by` is the identity that opens the session. The member that receives the request writes
-   * `by` and ignores the client's value. Answer: the id.
+   * Opens a session. The index of the log entry becomes the id of the session, so the entry has no other
+   * command. `life` is in ms. `by` is the identity of the client. The first member writes `by` and ignores a
+   * value from the client. Answer: the id.
    */
   | readonly [op: typeof OP.openSession, life: number, by?: string]
   /**
-   * Ends the session `session`, for administrators. The command belongs to no session, and its entry has no
-   * other command. The waiters of the ended session leave their queues, and its holds stay. Answer: whether
-   * the session was open.
+   * Ends the session `session`, for administrators. The entry has no other command. Waiters of the session
+   * leave their queues. Its holds stay. Answer: whether the session was open.
    */
   | readonly [op: typeof OP.endSession, session: number]
   | readonly [op: typeof OP.keepAlive]
   | readonly [op: typeof OP.closeSession]
   /**
-   * Cancels the call `number` of this session. If the call arrives later, the cluster answers the call with
-   * ERR_ABORTED and does not execute it. Answer: true if the call was cancelled, false if it had been
-   * applied.
+   * Cancels the call `number` of this session. If the call arrives later, its answer is ERR_ABORTED. Answer:
+   * true if the call was cancelled, false if it had been applied.
    */
   | readonly [op: typeof OP.cancelCall, number: number]
   | readonly [op: typeof OP.put, guard: GuardArg, key: Key, value: Data, life?: LifeArg]
@@ -151,8 +141,8 @@ export type Command =
   | readonly [op: typeof OP.putIfAbsent, guard: GuardArg, key: Key, value: Data]
   | readonly [op: typeof OP.getAndPut, guard: GuardArg, key: Key, value: Data]
   /**
-   * Compares the values of keys, and writes if all values are as expected. With expect null the key must be
-   * absent. With update null the command deletes the key.
+   * Writes if all values are as expected. With `expect` null the key must be absent. With `update` null the
+   * key is deleted.
    */
   | readonly [
       op: typeof OP.compareAndPutAll,
@@ -179,10 +169,10 @@ export type Command =
   /**
    * Tries to acquire a lock (docs/locks.md, 2).
    *
-   * - fencingKey: the counter of the token. null means the counter of the whole store.
+   * - fencingKey: the counter for the token, or null for the counter of the whole store.
    * - token: the token of the caller's own hold, or 0.
-   * - wait: null means one attempt. Otherwise a caller that is refused with HELD joins the queue for `wait`
-   *   ms (0: without limit), with the ticket (key, id).
+   * - wait: null for one attempt. Otherwise a caller that does not get the lock waits in the queue for `wait`
+   *   ms, or without limit if `wait` is 0.
    * - share: null or absent for an exclusive hold.
    * - flow: see docs/locks.md, 13.
    *
@@ -202,36 +192,33 @@ export type Command =
       flow?: FlowArg,
     ]
   /**
-   * Releases a hold (docs/locks.md, 3). With `all`, the hold ends even if the holder acquired it several
-   * times. Answer: the owner.
+   * Releases a hold (docs/locks.md, 3). With `all`, a hold that was acquired several times ends too. Answer:
+   * the owner.
    */
   | readonly [op: typeof OP.release, key: Key, id: string, token: number, all: boolean]
-  /** Renews the leases of many holds. Answer: a RenewResult. */
+  /** Answer: a RenewResult. */
   | readonly [op: typeof OP.renew, list: readonly RenewalArg[]]
   /**
-   * Removes the caller from the queue of the lock. If the caller already holds the lock, the command releases
-   * the hold. Answer: the TicketResult before the command.
+   * Removes the caller from the queue of the lock. If the caller already has the lock, the hold is released.
+   * Answer: the TicketResult before the command.
    */
   | readonly [op: typeof OP.cancelWait, key: Key, id: string]
-  /**
-   * Ends the hold with this token, also if another caller has the hold. Answer: whether such a hold existed.
-   */
+  /** Ends the hold with this token, whoever has the hold. Answer: whether such a hold existed. */
   | readonly [op: typeof OP.forceRelease, key: Key, token: number]
   /**
-   * Does the same as cancelWait for each ticket, in order. Answer: for each ticket the token of the released
-   * hold, or 0 if the caller held nothing.
+   * Like cancelWait for each ticket, in order. Answer: for each ticket the token of the released hold, or 0.
    */
   | readonly [op: typeof OP.releaseAll, list: readonly TicketArg[]]
-  /** Changes an exclusive hold to a shared hold with the same token. Answer: the owner, as for a renewal. */
+  /** Changes an exclusive hold to a shared hold with the same token. Answer: the owner. */
   | readonly [op: typeof OP.downgrade, key: Key, id: string, token: number]
   /** Sets the number of permits of a semaphore. Holders keep their permits. Answer: true. */
   | readonly [op: typeof OP.resize, key: Key, of: number]
   /**
    * Changes the context of a hold. In an election the context is the value that the leader proclaims. Answer:
-   * the owner, as for a renewal.
+   * the owner.
    */
   | readonly [op: typeof OP.proclaim, key: Key, id: string, token: number, context: ContextArg]
-  /** Gives the hold a new, higher token. Answer: the owner with the new token, as for a renewal. */
+  /** Gives the hold a new, higher token. Answer: the owner with the new token. */
   | readonly [op: typeof OP.rotate, key: Key, id: string, token: number]
   /**
    * Ends every hold of a web lock and grants the lock to the caller, before all waiters. Answer: a
@@ -239,9 +226,8 @@ export type Command =
    */
   | readonly [op: typeof OP.steal, key: Key, id: string, lease: number, context: ContextArg]
   /**
-   * Acquires all keys or none (docs/locks.md, 12). In the list, permits 0 means exclusive, and 1 means
-   * shared. wait null means one attempt. Otherwise the caller waits for `wait` ms (0: without limit). Answer:
-   * a TryLockAllResult.
+   * Acquires all keys or none (docs/locks.md, 12). With `wait` null there is one attempt. Otherwise the
+   * caller waits for `wait` ms, or without limit if `wait` is 0. Answer: a TryLockAllResult.
    */
   | readonly [
       op: typeof OP.tryLockAll,
@@ -255,7 +241,7 @@ export type Command =
     ]
   | PartyCommand
 
-/** The commands about keys and values. The second element of each is the guard. */
+/** The second element of these commands is the guard. */
 export type KeyValueCommand = Extract<Command, readonly [op: Op, guard: GuardArg, ...rest: unknown[]]>
 
 export type CommandOf<Name extends keyof typeof OP> = Extract<
@@ -263,13 +249,11 @@ export type CommandOf<Name extends keyof typeof OP> = Extract<
   readonly [(typeof OP)[Name], ...unknown[]]
 >
 
-/** The numbers of the reads. */
 export const READ = {
   get: 1,
   getEntry: 2,
   multiGet: 3,
   contains: 4,
-  /** Reads one page of the rows of a view. */
   page: 5,
   closeView: 6,
   sequence: 7,
@@ -277,17 +261,13 @@ export const READ = {
   lockOwner: 9,
   ticket: 10,
   revision: 11,
-  /** Reads the next piece of a backup, from a view of the whole store. */
   backup: 12,
-  /** Reads the holds of locks with which a watch of locks begins. */
   lockState: 13,
-  /** Reads the recent changes of one lock. */
   lockHistory: 14,
   // Latches and barriers
   ...PARTY_READ,
 } as const
 
-/** The parts of each row that the client wants in a page. */
 export type PagePart = 'both' | 'keys' | 'values' | 'revisions'
 
 export type Read =
@@ -298,10 +278,9 @@ export type Read =
   /**
    * Reads a page of the rows in [start, end). null means no limit on that side.
    *
-   * - view: 0 opens a view, and another number continues in that view.
+   * - view: 0 opens a view. Another number continues in that view.
    * - keep: true keeps the view open after this page.
-   * - part: the parts of each row to return. 'revisions' means key, value and the revision of the row's last
-   *   write.
+   * - part: what to return of each row. 'revisions' means key, value and the revision of the last write.
    *
    * Answer: a PageResult.
    */
@@ -318,7 +297,7 @@ export type Read =
   | readonly [read: typeof READ.closeView, view: number]
   | readonly [read: typeof READ.sequence, key: Key]
   /**
-   * Lists the holds of locks. With `queue`, each row has its waiters too. With `isKey`, `prefix` is the whole
+   * Lists the holds of locks. With `queue`, each row has its waiters. With `isKey`, `prefix` is the whole
    * name of one lock. Answer: a list of LockInfoResult.
    */
   | readonly [read: typeof READ.lockQuery, prefix: Key | null, queue: boolean, isKey: boolean]
@@ -326,15 +305,14 @@ export type Read =
   | readonly [read: typeof READ.ticket, key: Key, id: string]
   | readonly [read: typeof READ.revision]
   /**
-   * Reads the holds of all locks in [start, end). null means no limit on that side. Answer: a
-   * LockStateResult.
+   * Reads the holds of all locks in [start, end), with which a watch of locks begins. null means no limit on
+   * that side. Answer: a LockStateResult.
    */
   | readonly [read: typeof READ.lockState, start: Key | null, end: Key | null]
-  /** Reads the recent changes of one lock. Answer: a LockHistoryResult. */
   | readonly [read: typeof READ.lockHistory, key: Key]
   /**
-   * Reads a piece of a backup. view: 0 opens a view of the whole store, and another number continues in that
-   * view. The caller needs the admin right. Answer: a BackupResult.
+   * Reads a piece of a backup. View 0 opens a view of the whole store. Another number continues in that view.
+   * Answer: a BackupResult.
    */
   | readonly [read: typeof READ.backup, view: number]
   | PartyRead
@@ -344,5 +322,4 @@ export type ReadOf<Name extends keyof typeof READ> = Extract<
   readonly [(typeof READ)[Name], ...unknown[]]
 >
 
-/** The reads that name their keys. */
 export type KeyRead = ReadOf<'get' | 'getEntry' | 'multiGet' | 'contains' | 'sequence'>

@@ -1,8 +1,6 @@
-// Rule: limits the work that one command can give to all members. This file counts the part of the work that
-// the command's bytes show. This part is counted by the member that receives the command, by a member to
-// which the command is forwarded, and by every member that applies the command. The last count is needed,
-// because a log may contain a command that no member has checked. The part that depends on the stored rows is
-// counted in kv/src/rules/command-budget.ts.
+// Rule: limits how many rows and ranges one command names. Members check the limit when they receive, forward
+// and apply a command. The check before applying is needed, because a log may contain a command that no
+// member has checked. kv/src/rules/command-budget.ts limits the work that depends on stored rows.
 //
 // Law: every member refuses the same command with the same message, because the stored answer to a command is
 // part of the replicated state.
@@ -25,8 +23,8 @@ export const COMMAND_BUDGET: BudgetLimits = {
 }
 
 /**
- * Returns how many keys, conditions and steps the command names, in both branches of a txn. Each may need a
- * stored row.
+ * Counts the keys, conditions and steps of the command, in both branches of a txn. Each may need a stored
+ * row.
  */
 export function rowsNamed(command: Command): number {
   switch (command[0]) {
@@ -55,10 +53,7 @@ function rangesNamed(command: Command): number {
 const rangesIn = (steps: readonly Step[]): number =>
   steps.reduce((count, step) => (step[0] === STEP.deleteRange ? count + 1 : count), 0)
 
-/**
- * Returns null if the command names no more rows and ranges than allowed. Otherwise returns the message for
- * ERR_TOO_LARGE, which tells the caller what to do.
- */
+/** Returns the message for ERR_TOO_LARGE, or null if the command is within the limits. */
 export function overBudget(command: Command, limits: BudgetLimits = COMMAND_BUDGET): string | null {
   const rows = rowsNamed(command)
   if (rows > CAPS.commandHolds && (command[0] === OP.renew || command[0] === OP.releaseAll)) {
@@ -75,7 +70,7 @@ export function overBudget(command: Command, limits: BudgetLimits = COMMAND_BUDG
   return null
 }
 
-/** Returns the message for ERR_TOO_LARGE if a read names too many keys, otherwise null. */
+/** Returns the message for ERR_TOO_LARGE, or null. */
 export const tooManyKeys = (keys: number): string | null =>
   keys > CAPS.readKeys
     ? `The call asks for ${keys} keys; one call may ask for ${CAPS.readKeys}. Split it.`

@@ -1,6 +1,5 @@
-// Door: checks and converts the arguments of calls. A wrong argument gives a TypeError that names the
-// argument. A value that is too large gives ERR_TOO_LARGE. Only toKeyCopy copies byte arrays, so code that
-// keeps another array after the call must copy it.
+// Door: checks and converts arguments that several calls have. A wrong argument gives a TypeError that names
+// the argument. A value that is too large gives ERR_TOO_LARGE. Only toKeyCopy copies byte arrays.
 
 import { copyBytes } from '@latchkey/base'
 import { CAPS } from './fixed-limits.js'
@@ -36,27 +35,20 @@ export function toKey(value: unknown, name = 'key'): Uint8Array {
   return bytes
 }
 
-/** Returns a copy of the key, because the caller may change its own bytes after the call. */
 export const toKeyCopy = (value: unknown, name = 'key'): Uint8Array => copyBytes(toKey(value, name))
 
-/**
- * Encodes a value. `as` is the encoding of the call. Under `bytes` and `string` the value must be text or
- * bytes.
- */
+/** With `bytes` or `string` the value must be text or bytes. */
 export function toValue(value: unknown, as: As, name = 'value'): Uint8Array {
   const bytes = as === 'bytes' || as === 'string' ? toBytes(value, name) : encodeParsed(value, as, name)
   if (bytes.length > CAPS.valueBytes) throw tooLarge(name, bytes.length, CAPS.valueBytes)
   return bytes
 }
 
-/**
- * Encodes a value that may be undefined. undefined means that there is no value, and becomes null on the
- * wire.
- */
+/** A value that is undefined becomes null on the wire. */
 export const toMaybeValue = (value: unknown, as: As, name: string): Uint8Array | null =>
   value === undefined ? null : toValue(value, as, name)
 
-/** Converts the start or the end of a range. The start or the end may have no bytes. */
+/** The start or the end of a range may have no bytes. */
 export function toBound(value: unknown, name: string): Uint8Array {
   const bytes = toBytes(value, name)
   if (bytes.length > CAPS.keyBytes) throw tooLarge(name, bytes.length, CAPS.keyBytes)
@@ -100,8 +92,8 @@ const READ_OPTIONS = knownNames('timeout', 'signal', 'as', 'onUndecodable', 'con
 const GUARD_FIELDS = knownNames('key', 'token', 'shared')
 
 /**
- * Checks the options of a call. `call` names the call in error messages. `standard` is the default timeout in
- * ms, or null for calls that wait without limit.
+ * `call` names the call in error messages. `standard` is the default timeout in ms, or null for a call that
+ * waits without limit.
  */
 export function callArgs(
   call: string,
@@ -122,10 +114,7 @@ export function callArgs(
   }
 }
 
-/**
- * Refuses `ttl` and `ephemeral` with a special message, which names the calls that have these options. The
- * usual message only lists the options of this call.
- */
+/** Refuses `ttl` and `ephemeral` with a message that names the calls with these options. */
 function refuseLife(given: object, call: string): void {
   const name = ['ttl', 'ephemeral'].find((one) => Object.hasOwn(given, one))
   if (name === undefined) return
@@ -150,7 +139,6 @@ export function toSignal(value: unknown, name = 'signal'): AbortSignal | undefin
   throw new TypeError(`${name} must be an AbortSignal; got ${show(value)}`)
 }
 
-/** Checks the options of a read. `standard` has the defaults of `as` and `onUndecodable`. */
 export function readArgs(
   call: string,
   options: unknown,
@@ -165,7 +153,7 @@ export function readArgs(
   return { timeout, signal, as, onUndecodable, prefix, stale: consistency === 'stale' }
 }
 
-/** Returns how a call encodes and decodes values. `standard` has the defaults of `as` and `onUndecodable`. */
+/** `standard` has the defaults of `as` and `onUndecodable`. */
 export function decodingArg(options: unknown, standard: Decoding): Decoding {
   if (options === undefined || options === null) return standard
   const { as, onUndecodable } = options as { readonly as?: unknown; readonly onUndecodable?: unknown }

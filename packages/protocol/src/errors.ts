@@ -9,16 +9,13 @@ export type Outcome = 'not-applied' | 'unknown'
 interface Row {
   readonly retryable: boolean
   readonly outcome: Outcome
-  /**
-   * The message of an error that is thrown without a message of its own. It tells what the error means, and
-   * what to do next.
-   */
+  /** The default message. It says what the error means and what to do next. */
   readonly message: string
-  /** The fields that an error of this code may have, besides `code`, `retryable`, `outcome` and `cause`. */
+  /** The fields of such an error besides `code`, `retryable`, `outcome` and `cause`. */
   readonly fields: readonly ErrorField[]
 }
 
-/** The names of further fields of errors. docs/errors.md explains each field. */
+/** docs/errors.md explains each field. */
 export type ErrorField =
   | 'key'
   | 'token'
@@ -199,7 +196,7 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-/** The codes in the order of their numbers on the wire. Add new codes only at the end. */
+/** A code's place in this list is its number on the wire. Add new codes only at the end. */
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[]
 
 export interface ErrorOptions {

@@ -11,79 +11,72 @@ export const CAPS = {
   /** The most bytes of the context of a hold. A longer context is refused with ERR_TOO_LARGE. */
   contextBytes: 4 * KiB,
   /**
-   * The most bytes of a txn's digest. A txn with `once` is applied only once, and its digest shows whether a
-   * repeated txn has the same content. A longer digest is refused with ERR_PROTOCOL.
+   * The most bytes of the digest of a txn with `once`. By the digest, members recognize a repeated txn. A
+   * longer digest is refused with ERR_PROTOCOL.
    */
   digestBytes: 64,
   /** The most bytes of one command. The member that receives a longer command answers ERR_TOO_LARGE. */
   commandBytes: 4 * MiB,
   /**
-   * The most rows of one command (command-row-limits.ts): the keys, conditions and steps that the command
-   * names, and the rows that its deleteRange steps delete. A larger command is refused with ERR_TOO_LARGE
-   * when it is received or when it is applied, and changes nothing.
+   * The most rows of one command: the keys, conditions and steps in the command, and the rows that its
+   * deleteRange steps delete. A larger command fails with ERR_TOO_LARGE and changes nothing.
    */
   commandRows: 20_000,
-  /**
-   * The most holds and waiters in the answer to one lockQuery. Beyond this number the query fails with
-   * ERR_TOO_LARGE.
-   */
+  /** The most holds and waiters in the answer to one lockQuery. A larger query fails with ERR_TOO_LARGE. */
   queryLines: 100_000,
   /**
    * The most holds that one command renews or releases. A member applies a command in one turn of the event
-   * loop, so a larger command would delay all other requests. Clients send further commands for more holds.
+   * loop, and a larger command would delay all other requests.
    */
   commandHolds: 2_048,
-  /**
-   * The most deleteRange steps of a batch or txn. Beyond this number the call fails with ERR_TOO_LARGE. A
-   * single deleteRange call has no limit.
-   */
+  /** The most deleteRange steps of a batch or txn. A call with more steps fails with ERR_TOO_LARGE. */
   commandRanges: 128,
   /**
-   * The most bytes of keys and values that one command may read. Beyond this number the command fails with
+   * The most bytes of keys and values that one command reads. Beyond the limit the command fails with
    * ERR_TOO_LARGE.
    */
   commandReadBytes: 16 * MiB,
   /**
-   * The most bytes of the events of one command: keys, new values and previous values. Beyond this number the
+   * The most bytes of keys, new values and previous values in the events of one command. Beyond the limit the
    * command fails with ERR_TOO_LARGE.
    */
   commandWriteBytes: 16 * MiB,
-  /** The most bytes of one entry of the log. The leader begins a new entry before an entry becomes larger. */
+  /** The most bytes of one entry of the log. Further commands go into the next entry. */
   entryBytes: 8 * MiB,
   /**
-   * The most bytes of a frame between processes. A longer message is sent in several frames, so that a
-   * heartbeat waits for at most one frame.
+   * In bytes. A new frame begins before a frame of several messages exceeds this size. Members send a longer
+   * message to each other in several frames, so that a heartbeat waits for at most one frame.
    */
   frameBytes: 256 * KiB,
   /** The most bytes of one message of a WebSocket. A longer message closes the connection. */
   maxPayload: 16 * MiB,
   /**
-   * The most values in a frame of a client, or in one command. Each element of a list counts as a value. A
-   * frame with more values is refused with ERR_PROTOCOL.
+   * The most values in a client's frame or in a command. Each element of a list is a value. A frame with more
+   * values is refused with ERR_PROTOCOL.
    */
   values: 2 ** 18,
   /**
-   * The most values in an answer to a client: enough for some hundred thousand locks. The client closes the
-   * connection to a member that sends more values.
+   * The most values in an answer: enough for some hundred thousand locks. The client closes the connection to
+   * a member that sends more.
    */
   answerValues: 2 ** 22,
   /**
-   * The most connections of one port. Beyond this number the member closes the oldest connection without
-   * credentials, or refuses the new connection. A part of the number is reserved for connections of members.
+   * The most connections of a member's port. Beyond the limit the member closes the oldest connection without
+   * credentials, or refuses the new connection. Some connections are reserved for members.
    */
   connections: 10_000,
   /** The most unanswered requests of one HTTP connection. The member closes a connection with more. */
   unansweredRequests: 16,
   /**
-   * The most bytes of incomplete WebSocket messages and HTTP bodies from all clients of a member. Beyond this
-   * number the member closes a connection that has more than an equal share of the bytes. Each incomplete
-   * message must also grow by `unfinishedBytesASecond`, measured over 5 s.
+   * The most bytes of incomplete WebSocket messages and HTTP bodies at one member. Beyond the limit the
+   * member closes a connection that has more than an equal share. Each incomplete message must grow by
+   * `unfinishedBytesASecond`, measured over 5 s.
    */
   unfinishedBytes: 64 * MiB,
   unfinishedBytesASecond: 64 * KiB,
   /**
-   * The most traced requests that a member serves at the same time, for one connection and for all
-   * connections. The member serves a further request without a span and a log line.
+   * The most traced requests in progress, for one connection and for all connections of a member. The member
+   * serves further requests without a span.
    */
   tracedRequestsOfOne: 1_024,
   tracedRequests: 16_384,
@@ -93,40 +86,39 @@ export const CAPS = {
   permits: 1_000_000,
   /** The most keys of one acquireAll. */
   keysOfSet: 64,
-  /** The most bytes of the name of a flow. A flow is the chain of nested lock requests of one caller. */
+  /** The most bytes of the name of a flow. All nested lock requests of one caller are a flow. */
   flowBytes: 256,
   /**
-   * The most holds that a request for a lock names. The request names the holds of the caller's flow, the
-   * innermost hold first, so that members can find deadlocks.
+   * A lock request names at most this many holds of its flow, the innermost first. Members find deadlocks by
+   * these holds.
    */
   holdsOfFlow: 16,
   /** The most latches of a store. A further latch is refused with ERR_BUSY. */
   latches: 100_000,
   /**
-   * The most barriers of a store. Beyond the limit a new barrier replaces another one: of the barriers at
-   * which no caller waits, the least recently used. If callers wait at all barriers, the answer is ERR_BUSY.
+   * The most barriers of a store. Beyond the limit a new barrier replaces the least recently used barrier at
+   * which no caller waits. If callers wait at all barriers, the answer is ERR_BUSY.
    */
   barriers: 10_000,
   /**
-   * The most parties of one latch or barrier. A party is one call that waits there. A further party is
-   * refused with ERR_BUSY. A call that names more parties for a barrier gets a TypeError.
+   * The most parties of one latch or barrier. A party is a call that waits there. A further party is refused
+   * with ERR_BUSY.
    */
   partiesOfOne: 10_000,
   /**
-   * The most parties of all latches and barriers together. A party is one call that waits there. A party
-   * whose wait has ended counts until its client has confirmed the end. A further party is refused with
-   * ERR_BUSY.
+   * The most parties of all latches and barriers together. A party counts until its client has confirmed the
+   * end of the wait. A further party is refused with ERR_BUSY.
    */
   parties: 20_000,
   /**
-   * The largest id of a session, and the largest number of a call. Records of the log, and the keys of rows,
-   * have 48 bits for these numbers. A larger number is refused with ERR_PROTOCOL.
+   * The largest id of a session, and the largest number of a call. Log records and keys of rows have 48 bits
+   * for such a number. A larger number is refused with ERR_PROTOCOL.
    */
   recordNumber: 2 ** 48 - 1,
   /**
-   * The largest term, index, time or round in messages between members. It equals the limit of session ids,
-   * because the index of an entry becomes the id of a session. A member closes a connection that sends a
-   * larger number.
+   * The largest term, index, time or round in messages between members. The index of an entry can become the
+   * id of a session, so the limit of session ids applies. A member closes a connection that sends a larger
+   * number.
    */
   memberNumber: 2 ** 48 - 1,
   /**
@@ -136,47 +128,46 @@ export const CAPS = {
   sessions: 10_000,
   sessionsOfOne: 5_000,
   /**
-   * The most sessions of HTTP connections at one member, the most of one identity, and the most holds of one
-   * such session. Beyond a limit the member answers ERR_BUSY.
+   * The most sessions of HTTP connections at one member, the most of them with one identity, and the most
+   * holds of one session. Beyond a limit the member answers ERR_BUSY.
    */
   callerSessions: 1_000,
   callerSessionsOfOne: 500,
   callerSessionHolds: 128,
   /**
-   * In ms of cluster time. A session whose client has sent no message for this long is idle, and may be ended
-   * to make room for a new session.
+   * In ms of cluster time. A session whose client is silent for longer is idle, and may be ended to make room
+   * for a new session.
    */
   sessionIdleMillis: 15_000,
-  /** In ms, the longest time that a session may stay open without a message. A longer time is a TypeError. */
+  /**
+   * In ms. A program may ask the cluster to keep a session without messages for at most this time. A longer
+   * time is a TypeError.
+   */
   maxSessionLife: 24 * 60 * 60 * 1000,
-  /** The most characters of the stored name of the identity that opened a session. A longer name is cut. */
+  /** The most characters of a stored identity. The name of a session's opener is cut to this length. */
   identityLength: 128,
   /**
-   * The most stored answers of a session. At the limit the client waits before it sends a further call, and
-   * the call may fail with ERR_BUSY.
+   * The most stored answers of a session. At the limit the client waits before the next call, and the call
+   * may fail with ERR_BUSY.
    */
   sessionNumbers: 1_024,
-  /**
-   * The most bytes of the stored answers of a session. At the limit the client waits before it sends a
-   * further call, and the call may fail with ERR_BUSY.
-   */
+  /** The most bytes of the stored answers of a session. The limit has the same effect as `sessionNumbers`. */
   sessionAnswerBytes: 4 * MiB,
   /**
-   * The most events, and the most bytes of events, that a member keeps for watches. Beyond a limit the member
-   * drops the oldest events.
+   * The most events, and the most bytes of events, that a member keeps for watches. Beyond a limit the oldest
+   * events are dropped.
    */
   events: 100_000,
   eventBytes: 64 * MiB,
   /**
-   * The most keys of a multiGet, and the most bytes that a multiGet or a query of locks returns. A larger
-   * read is refused with ERR_TOO_LARGE, because a member makes the whole answer in one turn of the event
-   * loop.
+   * The most keys of a multiGet, and the most bytes of the answer to a multiGet or a query of locks. A member
+   * makes such an answer in one turn of the event loop. A larger read is refused with ERR_TOO_LARGE.
    */
   readKeys: 4_096,
   readBytes: 16 * MiB - 256 * KiB,
   /**
-   * The most access tokens of a member, the most key prefixes of one access token, and the most bytes of the
-   * file of access tokens. A larger file is a TypeError.
+   * The most access tokens of a member, the most key prefixes of one token, and the most bytes of the file of
+   * tokens. Beyond a limit, the member throws a TypeError.
    */
   tokens: 1_000,
   prefixes: 64,

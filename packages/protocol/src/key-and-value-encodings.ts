@@ -17,7 +17,6 @@ export type Parsed = 'json' | 'msgpack'
  */
 export type OnUndecodable = 'error' | 'bytes'
 
-/** The type of a returned key. */
 export type KeyAs<A extends As> = A extends 'bytes' ? Uint8Array : string
 /** The type of a returned value. `T` is the type of parsed values, as the caller knows it. */
 export type ValueAs<A extends As, T = unknown> = A extends 'bytes'

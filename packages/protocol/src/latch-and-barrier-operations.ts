@@ -1,10 +1,7 @@
 // Rule: the commands, reads and answers of latches and barriers. A party is one call that waits at a latch or
-// a barrier. Each party has a ticket, which identifies it, and belongs to the session of its client.
+// a barrier. A ticket identifies a party. The party belongs to the session of its client.
 
-/**
- * The numbers of the commands. command-and-read-wire-types.ts adds them to OP. Files and connections contain
- * these numbers. So add new numbers at the end, and never reuse a number.
- */
+/** Files and messages contain these numbers. Add new numbers at the end, and never reuse a number. */
 export const PARTY_OP = {
   createLatch: 50,
   countDown: 51,
@@ -15,65 +12,53 @@ export const PARTY_OP = {
   moveParty: 56,
 } as const
 
-/** The numbers of the reads. command-and-read-wire-types.ts adds them to READ. */
 export const PARTY_READ = { party: 30, parties: 31 } as const
 
-/**
- * The two objects at which a party, which is one waiting call, can wait. Files and connections contain the
- * numbers.
- */
+/** Files and messages contain these numbers. */
 export const PARTY_OF = { latch: 0, barrier: 1 } as const
 export type PartyOf = (typeof PARTY_OF)[keyof typeof PARTY_OF]
 
 type Name = Uint8Array
-/** Identifies one party, which is one waiting call. `id` is chosen for this call: 128 random bits. */
+/** `id` has 128 random bits. */
 export type PartyTicket = readonly [of: PartyOf, name: Name, id: string]
 
 export type PartyCommand =
   /**
-   * Creates a latch. With count 0 the latch is open at once. Answer: false if a latch of that name exists,
-   * which then stays as it is.
+   * Creates a latch. With count 0 the latch is open. Answer: false if a latch of that name exists. The
+   * existing latch does not change.
    */
   | readonly [op: typeof PARTY_OP.createLatch, name: Name, count: number]
   /** Counts a latch down by `by`. Answer: the remaining count, or null if the latch does not exist. */
   | readonly [op: typeof PARTY_OP.countDown, name: Name, by: number]
   /**
-   * Removes a latch. The wait of each call at the latch ends with the state 'removed'. Answer: whether the
-   * latch existed.
+   * Removes a latch. All waits at the latch end with the state 'removed'. Answer: whether the latch existed.
    */
   | readonly [op: typeof PARTY_OP.removeLatch, name: Name]
   /**
    * Waits at a latch for `wait` ms of cluster time, or without limit if `wait` is 0. A repeated request with
-   * the same id changes only the time limit of the party's wait and the session of the party. Answer: a
-   * PartyResult.
+   * the same id changes only the time limit and the session of the party. Answer: a PartyResult.
    */
   | readonly [op: typeof PARTY_OP.waitLatch, name: Name, id: string, wait: number]
   | readonly [op: typeof PARTY_OP.enterBarrier, name: Name, id: string, parties: number, wait: number]
-  /**
-   * Ends the waits of these parties, which are waiting calls. Answer: for each party its PartyResult before
-   * its removal.
-   */
+  /** Ends the waits of these parties. Answer: for each party its PartyResult before the end. */
   | readonly [op: typeof PARTY_OP.leaveParties, list: readonly PartyTicket[]]
-  /**
-   * Moves a party, which is a waiting call, to the session of this command, if the party exists. Answer: a
-   * PartyResult.
-   */
+  /** Moves a party to the session of this command. Answer: a PartyResult. */
   | readonly [op: typeof PARTY_OP.moveParty, ...ticket: PartyTicket]
 
 export type PartyRead =
-  /** Reads the state of one party, which is a waiting call. Answer: a PartyResult. */
+  /** Answer: a PartyResult. */
   | readonly [read: typeof PARTY_READ.party, ...ticket: PartyTicket]
   /**
-   * Lists the latches or barriers whose names begin with `prefix`. Answer: a list of LatchInfoResult or
-   * BarrierInfoResult.
+   * Lists the latches or barriers whose names begin with `prefix`. Answer: LatchInfoResults or
+   * BarrierInfoResults.
    */
   | readonly [read: typeof PARTY_READ.parties, of: PartyOf, prefix: Name]
 
-/** A latch in a list. count: the remaining count. With 0 the latch is open. */
+/** A latch in a list. With `count` 0 the latch is open. */
 export type LatchInfoResult = readonly [name: Name, count: number, waiters: number]
 /**
- * A barrier in a list. generation: the number of the present round. parties: how many calls complete the
- * round.
+ * A barrier in a list. `generation` is the number of the present round. The round is complete when `parties`
+ * calls wait.
  */
 export type BarrierInfoResult = readonly [name: Name, generation: number, parties: number, waiters: number]
 

@@ -4,10 +4,7 @@ import { ERRORS, LatchkeyError, type LockHolder } from './errors.js'
 import type { HolderResult } from './result-wire-types.js'
 import { show, shownKey } from './value-in-errors.js'
 
-/**
- * Converts the holder in an answer. The context is copied if it is bytes, because the answer is a view of the
- * received frame.
- */
+/** A context of bytes is copied, because the answer is a view of the received frame. */
 export function toHolder([
   id,
   context,
@@ -19,10 +16,7 @@ export function toHolder([
   return { id, context: given, fencingToken, remainingMillis, sinceMillis }
 }
 
-/**
- * Describes the holder in words. The text includes the context if the context is a string, but not if it is
- * bytes.
- */
+/** The text has the context if the context is a string. */
 export function describeHolder(holder: LockHolder): string {
   const { id, context, fencingToken, remainingMillis, sinceMillis } = holder
   const what =
@@ -30,16 +24,13 @@ export function describeHolder(holder: LockHolder): string {
   return `${id}${what} has held it for ${sinceMillis} ms, with token ${fencingToken}, and has ${remainingMillis} ms of its lease left.`
 }
 
-/**
- * Returns the sentence of an error message about the holder of a lock. null means that nobody holds the lock.
- */
+/** null means that nobody holds the lock. */
 export const saysHolder = (holder: LockHolder | null): string =>
   holder === null ? 'Nobody holds it now.' : describeHolder(holder)
 
 /**
- * Returns the error of a write whose guard was not in force. `answered` is the error in the member's answer,
- * which names the holder. `answered` is undefined if the client knew that the hold was lost, and did not send
- * the write.
+ * Returns the error of a write whose guard was not in force. `answered` is the error from the member.
+ * `answered` is undefined if the client knew that the hold was lost, and did not send the write.
  */
 export function fenced(
   guard: { readonly key: Uint8Array; readonly token: number },

@@ -17,7 +17,7 @@ export type Kind = (typeof KIND)[keyof typeof KIND]
 const KINDS: readonly number[] = Object.values(KIND)
 
 const KIND_PREFIX = 0xff
-/** The most bytes before the name in a key: 0xff and the kind. */
+/** The bytes before the name in a key: 0xff and the kind. */
 export const KIND_BYTES = 2
 
 export function lockKeyOf(kind: Kind, name: Uint8Array): Uint8Array {
@@ -32,20 +32,16 @@ export function lockKeyOf(kind: Kind, name: Uint8Array): Uint8Array {
 export const kindOfLockKey = (key: Uint8Array): Kind =>
   key[0] === KIND_PREFIX ? ((key[1] ?? KIND.lock) as Kind) : KIND.lock
 
-/** Returns the name in a key, without the bytes for its kind. */
 export const nameOfLockKey = (key: Uint8Array): Uint8Array =>
   key[0] === KIND_PREFIX ? key.subarray(KIND_BYTES) : key
 
-/** Returns the name for an error message, without the prefix of `store.sub(prefix)`. */
+/** The name is for an error message, so the prefix of `store.sub(prefix)` is removed. */
 export const shownLockKey = (
   key: Uint8Array,
   { prefix }: { readonly prefix: Uint8Array },
 ): string | Uint8Array => shownKey(nameOfLockKey(key).subarray(prefix.length))
 
-/**
- * Returns the reason why these bytes are not a key that `lockKeyOf` can return. Returns null if they are such
- * a key.
- */
+/** Returns why these bytes are not a result of `lockKeyOf`, or null. */
 export function wrongLockKey(value: unknown): string | null {
   if (!(value instanceof Uint8Array)) return "a lock's key must be bytes"
   const name = nameOfLockKey(value)

@@ -1,12 +1,9 @@
-// Rule: makes the metrics of one member from its status and its figures, for `store.metrics()` and for
+// Rule: makes the metrics of one member from its status and its counters, for `store.metrics()` and for
 // /metrics.
 
 import type { Metric, Status } from './status-and-admin-types.js'
 
-/**
- * The numbers that a member counts, by name, such as the number of its sessions. Some names have one number
- * for each kind of hold or waiter.
- */
+/** The numbers that a member counts. Some names have one number for each kind of hold or waiter. */
 export type MemberFigures = Readonly<Record<string, number | Readonly<Record<string, number>>>>
 
 /** The help text of each name in MemberFigures. A name without a help text is not a metric. */

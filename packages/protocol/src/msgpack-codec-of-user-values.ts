@@ -1,11 +1,11 @@
 // Door: encodes and decodes the values of `as: 'msgpack'` with msgpackr. Dates, Maps, Sets, typed arrays and
 // bigints are decoded to the same types.
 //
-// Law (VA1): stored bytes may come from an attacker, so they are checked before msgpackr gets them. The check
-// compares each length with the bytes that are left, and the depth with a limit. It accepts only extensions
-// that `packValue` writes. Without this law, an attacker with the right to write could put a few bytes that
-// define records, or that refer to themselves. Every reader would then compile a function that the attacker
-// chose, or read without end.
+// Law (VA1): stored bytes are checked before msgpackr gets them, because they may come from an attacker. The
+// check compares each length with the rest of the bytes, limits the depth, and accepts only extensions that
+// `packValue` writes. Without this law, an attacker with the right to write could put a few bytes that define
+// records or refer to themselves. Every reader would then compile a function that the attacker chose, or read
+// without end.
 //
 // Law (VA2): a value is either stored completely or refused. A value that MessagePack cannot represent gives
 // a TypeError that names the value.
@@ -13,10 +13,7 @@
 import { Packr, addExtension } from 'msgpackr/pack'
 import { show } from './value-in-errors.js'
 
-/**
- * A Map, in the form that msgpackr gets. Without this extension msgpackr can return either plain objects or
- * Maps, but not both.
- */
+/** A Map for msgpackr. Without this extension msgpackr returns only plain objects or only Maps. */
 class MapEntries {
   readonly entries: readonly unknown[]
 
@@ -25,7 +22,7 @@ class MapEntries {
   }
 }
 
-/** The number of the MessagePack extension for a Map: 'M'. MessagePack leaves this number to applications. */
+/** The number of the extension for a Map: 'M'. MessagePack leaves this number to applications. */
 const MAP = 0x4d
 addExtension({
   Class: MapEntries,
@@ -44,14 +41,14 @@ const packer = new Packr({
 
 const DEPTH = 200
 
-/** Encodes a value. The returned bytes share no memory with msgpackr's buffer. */
+/** The returned bytes share no memory with msgpackr's buffer. */
 export function packValue(value: unknown, name: string): Uint8Array {
   return new Uint8Array(packer.pack(packable(value, name, 0)))
 }
 
 /**
- * Returns the value in the form that msgpackr can encode. Most values stay the same. Throws a TypeError for a
- * value that cannot be stored.
+ * Returns a value that msgpackr can encode, mostly the same value. Throws a TypeError if the value cannot be
+ * stored.
  */
 function packable(value: unknown, name: string, depth: number): unknown {
   if (typeof value === 'function' || typeof value === 'symbol') throw unfit(name, `a ${typeof value}`)
@@ -69,8 +66,8 @@ function packable(value: unknown, name: string, depth: number): unknown {
 }
 
 /**
- * Returns true for a Uint8Array, but not for a subclass. Such bytes are encoded without an extension, so that
- * programs in other languages also read bytes.
+ * False for a subclass. Plain bytes are encoded without an extension, so that programs in other languages can
+ * read them.
  */
 const isPlainBytes = (value: object): value is Uint8Array => value.constructor === Uint8Array
 const KEPT = [Date, RegExp, ArrayBuffer]
@@ -98,7 +95,7 @@ function packableObject(value: Record<string, unknown>, name: string, depth: num
   return copy ?? value
 }
 
-/** Changes each element. Returns the same array if no element is different. */
+/** Returns the same array if no element is different. */
 function mapped(
   list: readonly unknown[],
   change: (item: unknown, at: number) => unknown,
@@ -110,10 +107,7 @@ function mapped(
 const unfit = (name: string, what: string) =>
   new TypeError(`${name} cannot be stored as msgpack: it is or has ${what}`)
 
-/**
- * Decodes a value. Throws a TypeError if the bytes are incomplete, or if `packValue` does not write such
- * bytes.
- */
+/** Throws a TypeError if the bytes are incomplete, or if `packValue` does not write such bytes. */
 export function unpackValue(bytes: Uint8Array): unknown {
   walk(bytes)
   // msgpackr gets a Uint8Array, because for a Buffer it would return byte values as Buffers.
@@ -122,12 +116,9 @@ export function unpackValue(bytes: Uint8Array): unknown {
 
 // ---- Checking the bytes
 
-/**
- * The numbers of the extensions that `packValue` writes: undefined, Date, Set, typed arrays, bigint, RegExp,
- * Map. msgpackr decodes them to harmless values.
- */
+/** The extensions that `packValue` writes: undefined, Date, Set, typed arrays, bigint, RegExp, Map. */
 const EXTENSIONS: ReadonlySet<number> = new Set([0x00, 0xff, 0x73, 0x74, 0x42, 0x78, MAP])
-/** The extensions whose data is one byte, followed by a value. */
+/** The data of these extensions is one byte and a value. */
 const TAGS: ReadonlySet<number> = new Set([0x73, 0x78, MAP])
 
 function walk(bytes: Uint8Array): void {

@@ -1,19 +1,18 @@
-// Door: decodes msgpack bytes from outside into plain values. Every input gives a value or throws a
-// Malformed, and needs memory in proportion to its own length.
+// Door: decodes MessagePack from outside into plain values. Every input gives a value or throws a Malformed.
+// The decoder needs memory in proportion to the length of the input.
 //
 // Laws:
-// - the decoder accepts a count only if enough bytes for it are left. The depth is limited. Nothing may
+// - A count is accepted only if enough bytes for that many values are left. The depth is limited. Nothing may
 //   follow the value.
-// - the number of values is limited. Without this law, a frame of 16 MiB could have an empty list in each
-//   byte. The lists would take fifty times as much memory, and reading them would stop a member for two
-//   seconds.
-// - the decoder knows only the types that this project uses. So no sender can make the decoder build, compile
-//   or look up anything else.
-// - the decoder refuses a map, except in answers that may have maps. Without this law, a stranger could send
-//   {toString: 1, valueOf: 1} in place of a number. The error message would show the value, String(value)
+// - The number of values is limited. Without this law, a frame of 16 MiB could have an empty list in each
+//   byte. The lists would take fifty times as much memory, and a member would stand still for two seconds.
+// - Only the types that this project uses are decoded. So no sender can make the decoder build, compile or
+//   look up anything else.
+// - A map is refused, except in answers that may have maps. Without this law, a stranger could send
+//   {toString: 1, valueOf: 1} in place of a number. An error message would show the value, String(value)
 //   would throw a TypeError, and the process would end.
-// - the decoder refuses a map with a key that every object has, such as toString. So the decoded map keeps
-//   the methods that every object has.
+// - A map with a key that every object has, such as toString, is refused. So a decoded map keeps the methods
+//   that every object has.
 
 import { asBuffer } from '@latchkey/base'
 import { CAPS } from './fixed-limits.js'
@@ -26,19 +25,13 @@ const MAX_DEPTH = 16
 
 const NOTHING = Buffer.alloc(0)
 const NO_OPTIONS: UnpackOptions = {}
-/**
- * The options for answers to clients. Some answers contain maps, and some contain more values than any
- * request may.
- */
+/** Some answers to clients contain maps, and some contain more values than a request may. */
 export const OF_ANSWERS: UnpackOptions = { maps: true, most: CAPS.answerValues }
-/**
- * In elements. An array with at most this many elements is allocated with its full length. A longer array
- * grows while it is read, so a false length costs no memory.
- */
+/** In elements. A longer array grows during the read, so a false length costs no memory. */
 const FEW = 32
 
 let source: Buffer = NOTHING
-/** The memory of `source`, read once, because each access to `source.buffer` is a slow call. */
+/** The memory of `source`. Each access to `source.buffer` is a slow call. */
 let memory: ArrayBufferLike = NOTHING.buffer
 let offset = 0
 let at = 0
@@ -49,13 +42,11 @@ const float = new Float64Array(1)
 const floatBytes = new Uint8Array(float.buffer)
 
 export interface UnpackOptions {
-  /** True if the value may contain maps. Only answers may contain maps. */
   readonly maps?: boolean
-  /** The most values that the input may contain. */
   readonly most?: number
 }
 
-/** Decodes one value. Byte values in the result are views of `bytes`, so a caller copies what it keeps. */
+/** Byte values in the result are views of `bytes`, so a caller copies what it keeps. */
 export function unpack(bytes: Uint8Array, options: UnpackOptions = NO_OPTIONS): unknown {
   const { maps = false, most = CAPS.values } = options
   source = asBuffer(bytes)
@@ -172,7 +163,7 @@ function readDouble(): number {
   return float[0] as number
 }
 
-/** Skips `length` bytes. Returns the offset at which these bytes begin. */
+/** Skips `length` bytes and returns the offset of the first of them. */
 function take(length: number): number {
   const start = at
   if (length > source.length - start) throw new Malformed('it ends too early')
@@ -184,16 +175,13 @@ function readBytes(length: number): Uint8Array {
   return Buffer.from(memory, offset + take(length), length)
 }
 
-/**
- * Decodes a text. On every member, bytes that are not UTF-8 become U+FFFD. One call decodes the whole text. A
- * text that is joined from single characters would keep a string object in memory for each character.
- */
+/** On every member, bytes that are not UTF-8 become U+FFFD. */
 function readText(length: number): string {
   const start = take(length)
   return source.toString('utf8', start, at)
 }
 
-/** Refuses a count of values if fewer bytes are left, because each value takes at least one byte. */
+/** Each value takes at least one byte, so fewer bytes than values are refused. */
 function count(values: number): void {
   if (values > source.length - at) throw new Malformed('it ends too early')
   valuesLeft -= values

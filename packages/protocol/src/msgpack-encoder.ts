@@ -7,13 +7,13 @@
 let scratch = Buffer.allocUnsafeSlow(64 * 1024)
 let at = 0
 /**
- * In bytes. A larger scratch buffer is released after use, so that one large value does not occupy memory for
+ * In bytes. A larger scratch buffer is released after use. Otherwise one large value would occupy memory for
  * ever.
  */
 const KEEP = 1024 * 1024
 const SHORT_TEXT = 64
 
-/** Encodes a value. No other array shares the memory of the result. */
+/** No other array shares the memory of the result. */
 export function pack(value: unknown): Uint8Array {
   at = 0
   write(value)
@@ -103,8 +103,8 @@ function writeText(value: string): void {
 }
 
 /**
- * Writes short ASCII text, the usual case, without a slow call of native code. For any other text the
- * function returns false and has written nothing.
+ * Writes short ASCII text without a slow call of native code. For other text it writes nothing and returns
+ * false.
  */
 function writeAscii(value: string): boolean {
   const start = at

@@ -1,5 +1,5 @@
-// Door: checks the arguments of reads, ranges and watches. It copies the arrays that it keeps, because the
-// caller may change its arrays later.
+// Door: checks the arguments of reads, ranges and watches, and copies the byte arrays, because the caller may
+// change its arrays later.
 
 import { compareBytes, copyBytes, keyAfter, prefixEnd } from '@latchkey/base'
 import { tooManyKeys } from './command-row-limits.js'
@@ -29,8 +29,8 @@ export function multiGetArgs(keys: unknown): KeyRead {
 }
 
 /**
- * A range of keys. start is in the range and end is not. null means no limit on that side. `limit` is the
- * most rows, or Infinity.
+ * A range of keys from `start` to before `end`. null means no limit on that side. `limit` is the most rows,
+ * or Infinity.
  */
 export interface RangeArgs {
   readonly start: Uint8Array | null
@@ -59,7 +59,6 @@ export interface Bounds {
   readonly end: Uint8Array | null
 }
 
-/** Returns the start and the end of the keys that have the prefix and satisfy the other conditions. */
 function bounds({ gte, gt, lte, lt, prefix }: Record<string, unknown>): Bounds {
   if (gte !== undefined && gt !== undefined) throw new TypeError('gte and gt cannot be given together')
   if (lte !== undefined && lt !== undefined) throw new TypeError('lte and lt cannot be given together')
@@ -83,7 +82,6 @@ const later = (a: Uint8Array | null, b: Uint8Array | null) =>
 const earlier = (a: Uint8Array | null, b: Uint8Array | null) =>
   a === null ? b : b === null ? a : compareBytes(a, b) <= 0 ? a : b
 
-/** Returns true if no key can be in the range. */
 export const isEmptyRange = ({ start, end }: Bounds): boolean =>
   end !== null && (start === null ? end.length === 0 : compareBytes(start, end) >= 0)
 
@@ -122,7 +120,7 @@ export function watchOptionsArgs(options: unknown, standard: Decoding): WatchOpt
 }
 
 /**
- * The range of a watch, and the first revision to report. With `from` undefined the watch begins after the
+ * The range of a watch. `from` is the first revision to report. Without `from`, the watch begins after the
  * present revision of the store.
  */
 interface WatchArgs extends Bounds {
@@ -136,7 +134,6 @@ export function watchArgs(target: unknown): WatchArgs {
   return { ...spanOf(given), from }
 }
 
-/** Checks the target of a mirror, or of a watch with `initial`. */
 export function initialTargetArgs(target: unknown): Bounds {
   const given = toRecord(target, 'target')
   if (given.from !== undefined)
@@ -162,7 +159,7 @@ function watched({ key, prefix, range }: Record<string, unknown>): Bounds {
   return bounds(given)
 }
 
-/** Checks the first revision of a watch. 0 means 1, because the first revision is 1. */
+/** 0 means 1, because the first revision is 1. */
 function toFrom(value: unknown): number {
   if (Number.isSafeInteger(value) && (value as number) >= 0) return Math.max(1, value as number)
   throw new TypeError(`from must be a revision, a whole number; got ${show(value)}`)

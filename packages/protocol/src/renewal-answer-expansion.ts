@@ -1,6 +1,5 @@
-// Rule: expands the answer to a renew command into one owner for each hold. Members send and keep the answer
-// in a shorter form (RenewResult). One command renews up to 2,048 holds, and 2,048 whole owners would make
-// the answer as long as the request.
+// Rule: expands the answer to a renew command into one owner for each hold. The answer itself is shorter
+// (RenewResult), because one command renews up to 2,048 holds.
 
 import { elementAt } from '@latchkey/base'
 import type { RenewalArg } from './command-and-read-wire-types.js'
@@ -9,7 +8,6 @@ import { KEEP_LEASE_SUCCESS } from './lock-and-latch-types.js'
 
 const KEEP_LEASE = OWNER_CODES.indexOf('KEEP_LEASE')
 
-/** Returns the owner for each renewal of `list`, from the RenewResult that answers the list. */
 export function renewedOwners(list: readonly RenewalArg[], [now, items]: RenewResult): OwnerResult[] {
   return items.map((item, i) => {
     if (typeof item !== 'number') return item

@@ -1,5 +1,4 @@
-// Types: the results of commands and reads, the events of watches, and the answers, in their form on the
-// wire.
+// Types: the results of commands and reads, the events of watches, and answers, as they are on the wire.
 
 import type { ContextArg } from './command-and-read-wire-types.js'
 
@@ -7,8 +6,8 @@ type Key = Uint8Array
 type Data = Uint8Array
 
 /**
- * The holder of a lock, as the answer to a request of a lock. The fields are those of Owner
- * (lock-and-latch-types.ts), in this order. code is an index into OWNER_CODES.
+ * The holder of a lock. The fields are the fields of Owner (lock-and-latch-types.ts), in this order. `code`
+ * is an index into OWNER_CODES.
  */
 export type OwnerResult = readonly [
   id: string,
@@ -21,24 +20,23 @@ export type OwnerResult = readonly [
   now: number,
 ]
 /**
- * The result of tryLock. queued: the caller is in the queue. obstacle: why the caller neither holds the lock
- * nor waits for the lock. There are three reasons: the semaphore has another number of permits, the caller
- * would wait for itself, or flows would wait for each other.
+ * With `queued` the caller is in the queue. `obstacle` says why the caller neither holds the lock nor waits:
+ * the semaphore has another number of permits, the caller would wait for itself, or flows would wait for each
+ * other.
  */
 export type TryLockResult = readonly [owner: OwnerResult, queued: boolean, obstacle?: ObstacleResult]
 export type ObstacleResult =
   | readonly ['mismatch', present: number]
   | readonly ['deadlock']
   | readonly ['circle', circle: readonly FlowLink[]]
-/** A flow that waits, and the key that it waits for. */
 export type FlowLink = readonly [flow: string, key: Uint8Array]
 /**
  * The result of tryLockAll:
- * - held: the caller holds all keys, and `owners` has one owner for each key.
+ * - held: the caller holds all keys. `owners` has one owner for each key.
  * - queued: the caller waits for the keys.
- * - refused: others hold a key, and `owners` has the owner of that key.
- * - broken: the caller had all keys and has lost some of these keys.
- * - circle: flows would wait for each other. The third element lists these flows.
+ * - refused: others hold a key. `owners` has the owner of that key.
+ * - broken: the caller had all keys and has lost some of them.
+ * - circle: the flows in `circle` would wait for each other.
  */
 export type TryLockAllResult = readonly [
   state: 'held' | 'queued' | 'refused' | 'broken' | 'circle',
@@ -60,16 +58,13 @@ export const OWNER_CODES = [
 ] as const
 
 /**
- * One item for each renewal, in order. A number means that the hold is renewed for this many ms after `now`,
- * the cluster time of the entry. An owner, without its context, means any other outcome, or a hold that was
+ * One item for each renewal, in order. A number is the new rest of the lease in ms after `now`, the cluster
+ * time of the entry. An owner, without its context, stands for any other outcome, and for a hold that was
  * acquired several times.
  */
 export type RenewResult = readonly [now: number, items: readonly (OwnerResult | number)[]]
 
-/**
- * A session in the list of all sessions. by: the identity that opened the session. idle: ms since the last
- * message of its client.
- */
+/** `by` is the identity that opened the session. `idle` counts ms since the last message of its client. */
 export type SessionResult = readonly [
   id: number,
   by: string,
@@ -82,8 +77,8 @@ export type SessionResult = readonly [
 type TicketState = 'queued' | 'granted' | 'unknown'
 export type TicketResult = readonly [state: TicketState, owner: OwnerResult | null]
 /**
- * One hold in the answer to lockQuery. The answer has the holds in the order of their keys. permits is 0 for
- * an exclusive hold.
+ * One hold in the answer to lockQuery. The holds are in the order of their keys. `permits` is 0 for an
+ * exclusive hold.
  */
 export type LockInfoResult = readonly [
   key: Key,
@@ -97,18 +92,18 @@ export type LockInfoResult = readonly [
   queue: readonly QueuedResult[] | null,
   permits: number,
 ]
-/** A waiter of a lock. waited: in ms, how long the caller has waited. */
+/** A waiter of a lock. `waited` is in ms. */
 export type QueuedResult = readonly [id: string, context: ContextArg, waited: number, permits: number]
 /**
- * The holds of a range of locks at one moment. index: the last applied entry. revision: the revision of the
- * store.
+ * The holds of a range of locks at one moment. `index` is the last applied log entry. `revision` is the
+ * revision of the store.
  */
 export type LockStateResult = readonly [
   index: number,
   revision: number,
   holds: readonly (readonly [key: Key, id: string, context: ContextArg, token: number])[],
 ]
-/** A value with its revisions. remaining: the rest of the ttl in ms, or absent if the key has no ttl. */
+/** `remaining` is the rest of the ttl in ms, or absent if the key has no ttl. */
 export type EntryResult = readonly [
   createRevision: number,
   modRevision: number,
@@ -117,19 +112,18 @@ export type EntryResult = readonly [
   remaining?: number,
 ]
 /**
- * A page of rows. If the client did not ask for keys or for values, these parts are null. view 0: the view is
- * closed, because this page is the last one. revision: the revision of the view.
+ * A page of rows. Keys or values that the client did not request are null. View 0 means that this page is the
+ * last one and the view is closed. `revision` is the revision of the view.
  */
 export type PageResult = readonly [
   view: number,
   rows: readonly (readonly [key: Key | null, value: Data | null, revision?: number])[],
   revision: number,
 ]
-/** The answer to a getEntry of an existing key. */
 export type EntryReadResult = readonly [revision: number, entry: EntryResult]
 /**
- * A piece of a backup, or null after the last piece. After the last piece the view is closed, and `view` is
- * 0. `total` counts the bytes of all pieces so far, so that a caller notices a lost piece.
+ * A piece of a backup, or null after the last piece. The view is then closed, and `view` is 0. `total` counts
+ * the bytes of all pieces so far, so that a caller notices a lost piece.
  */
 export type BackupResult = readonly [view: number, piece: Data | null, total: number]
 /**
@@ -151,16 +145,10 @@ export type BackupResult = readonly [view: number, piece: Data | null, total: nu
  * The result of a `get` step is an EntryResult or null. The result of an `increment` step is the new value.
  */
 export type StepResult = true | number | EntryResult | null
-/**
- * The types of events of keys. expired: the ttl of the key has ended. session: the session of the key has
- * ended.
- */
+/** `expired`: the ttl of the key has ended. `session`: the session of the key has ended. */
 export const EVENT = { put: 0, delete: 1, expired: 2, session: 3 } as const
 export type EventType = (typeof EVENT)[keyof typeof EVENT]
-/**
- * The types of events of locks. The numbers differ from the types of events of keys, because an EventResult
- * has either type in the same field.
- */
+/** These numbers differ from the numbers in EVENT, because an EventResult has either type in one field. */
 export const LOCK_EVENT = {
   acquired: 10,
   renewed: 11,
@@ -172,13 +160,12 @@ export const LOCK_EVENT = {
   proclaimed: 17,
 } as const
 export type LockEventName = keyof typeof LOCK_EVENT
-/** What a watch reports: changes of keys, changes of locks, or changes of locks with their renewals. */
 export const WATCH_OF = { keys: 0, locks: 1, renewals: 2 } as const
 export type WatchOf = (typeof WATCH_OF)[keyof typeof WATCH_OF]
 
 /**
- * The recent changes of a lock, in order. The list has all changes of the last `since` ms. `ago` is the age
- * of a change in ms. The token of a waiter is 0.
+ * All changes of a lock in the last `since` ms, in order. `ago` is the age of a change in ms. The token of a
+ * waiter is 0.
  */
 export type LockHistoryResult = readonly [
   since: number,
@@ -193,9 +180,9 @@ export type LockHistoryResult = readonly [
 ]
 
 /**
- * An event of a key or of a lock. In the event of a lock, `revision` is the index of the log entry, and `key`
- * is the key of the lock. `value` is then the packed list [id, context, token, revision of the store]. The
- * token of a waiter is 0.
+ * An event of a key or of a lock. For a lock, `revision` is the index of the log entry, `key` is the key of
+ * the lock, and `value` is the packed list [id, context, token, revision of the store]. The token of a waiter
+ * is 0.
  */
 export type EventResult = readonly [
   revision: number,
@@ -205,7 +192,7 @@ export type EventResult = readonly [
   previous: Data | null,
 ]
 
-/** The holder of a lock. since: in ms, how long the caller has held the lock. */
+/** The holder of a lock. `since` is the age of the hold in ms. */
 export type HolderResult = readonly [
   id: string,
   context: ContextArg,
@@ -215,9 +202,9 @@ export type HolderResult = readonly [
 ]
 
 /**
- * The answer to a command or read: [0, result] for a success, or an ErrorAnswer. The code of an ErrorAnswer
- * is 1 + the index into ERROR_CODES. `unknown` tells whether the outcome is unknown. An answer with
- * ERR_FENCED also names the present holder of the guard's lock, or null if nobody holds the lock.
+ * The answer to a command or read. The code of an ErrorAnswer is 1 + the index into ERROR_CODES. `unknown`
+ * means that the outcome is unknown. With ERR_FENCED, `holder` is the present holder of the guard's lock, or
+ * null if nobody holds the lock.
  */
 export type Answer = readonly [ok: 0, result: unknown] | ErrorAnswer
 export type ErrorAnswer = readonly [
@@ -229,16 +216,15 @@ export type ErrorAnswer = readonly [
 ]
 
 /**
- * This code in an answer means that the session of the command is unknown or has ended, and that the member
- * executed nothing (docs/locks.md, 6). Only the client's session engine sees this answer. If this attempt was
- * the first attempt of the command, the engine sends the command again in another session. Otherwise the
- * outcome of the command is unknown.
+ * The session of the command is unknown or has ended, and the member executed nothing (docs/locks.md, 6).
+ * Only the client library sees this code. After the first attempt of a command, the library sends the command
+ * again in another session. After a later attempt, the outcome is unknown.
  */
 export const SESSION_OVER = -1
 
 /**
- * This code in an answer means that the session already stores as many answers as it may. The member executed
- * nothing and stored no answer. The client's session engine later sends the command again with the same
- * number. The command with the lowest unfinished number never gets this answer.
+ * The session has the most stored answers that it may have. The member executed nothing. The client library
+ * later sends the command again with the same number. The command with the lowest unfinished number never
+ * gets this code.
  */
 export const SESSION_FULL = -2

@@ -1,18 +1,16 @@
-// Door: adds and removes the prefix of a `sub`, which is a part of a store whose keys all begin with one
-// prefix. A sub checks each key of a caller, adds the prefix, and sends the key. toUserKey removes the prefix
-// from a key in an answer. The whole store has the empty prefix.
+// Door: adds the prefix of a `sub` to keys. A sub is a part of a store, and all its keys begin with one
+// prefix. toUserKey removes the prefix from the keys in answers. The whole store has the empty prefix.
 //
 // Laws
-//   SV1  No call of a sub reads or changes a key or a lock that is not below its prefix. Without this law: a
-//        service clears its own part of the store with a deleteRange without an upper bound, and the part
-//        of its neighbour is gone.
+//   SV1  No call of a sub reads or changes a key or a lock outside its prefix. Without this law: a service
+//        clears its own part of the store with a deleteRange without an upper bound, and the part of its
+//        neighbour is gone.
 //   SV2  A caller of a sub never sees the prefix: not in results, not in events and not in errors.
 //
-// How to add another kind of named object, such as a lock or a latch: its constructor gets the prefix, in
-// LockServices if the object is in packages/lock, otherwise in a Decoding. Each name that a caller gives must
-// go through `keyArg(prefix, name)` of packages/lock, or through `keyBelow(prefix, key)` of this file. Each
-// name that is returned must go through `toUserKey(key, decoding)`. Then one line in PrefixedStore
-// (packages/client) offers the object in the store and in each sub.
+// A new kind of named object gets the prefix in its constructor: in LockServices if the object is in
+// packages/lock, otherwise in a Decoding. Each name from a caller must go through `keyArg(prefix, name)` of
+// packages/lock, or through `keyBelow(prefix, key)`. Each returned name must go through
+// `toUserKey(key, decoding)`.
 
 import { copyBytes, prefixEnd } from '@latchkey/base'
 import { CAPS } from './fixed-limits.js'
@@ -37,10 +35,7 @@ import type { Bounds } from './read-and-watch-argument-checks.js'
 
 type Key = Uint8Array
 
-/**
- * Returns the whole prefix of a sub, and the encoding of its values. `above` has the prefix and the encoding
- * of the store or sub from which the sub is made.
- */
+/** `above` has the prefix and the encoding of the store or sub from which the sub is made. */
 export function subArgs(prefix: unknown, options: unknown, above: Decoding): Decoding {
   const below = copyBytes(toKey(prefix, 'prefix'))
   const decoding = subOptionsArg(options, above)
@@ -52,10 +47,7 @@ export function subArgs(prefix: unknown, options: unknown, above: Decoding): Dec
   )
 }
 
-/**
- * Adds the prefix to a key. The limit of a key's length includes the prefix, because members store the key
- * with its prefix.
- */
+/** The limit of a key's length includes the prefix, because members store the key with its prefix. */
 export function keyBelow(prefix: Uint8Array, key: Key, name = 'key', most: number = CAPS.keyBytes): Key {
   if (prefix.length === 0) return key
   const length = prefix.length + key.length
@@ -70,17 +62,11 @@ export function keyBelow(prefix: Uint8Array, key: Key, name = 'key', most: numbe
   return whole
 }
 
-/**
- * Adds the prefix to the key of a lock in a guard or a condition. The prefix comes after the bytes for the
- * kind of lock, and before the name.
- */
+/** The prefix comes after the bytes for the kind of lock, and before the name. */
 const lockBelow = (prefix: Uint8Array, key: Key): Key =>
   lockKeyOf(kindOfLockKey(key), keyBelow(prefix, nameOfLockKey(key), "the lock's key"))
 
-/**
- * Adds the prefix to the start and the end of a range. A range without an end ends where the prefix ends, and
- * not at the end of the store (SV1).
- */
+/** A range without an end ends where the prefix ends, and not at the end of the store (SV1). */
 export function boundsBelow<B extends Bounds>(prefix: Uint8Array, bounds: B): B {
   if (prefix.length === 0) return bounds
   const { start, end } = bounds
@@ -91,10 +77,7 @@ export function boundsBelow<B extends Bounds>(prefix: Uint8Array, bounds: B): B 
   }
 }
 
-/**
- * Adds the prefix to one limit of a range. The limit may be one byte longer than a key, because the next
- * possible key after a key is the same key with a zero byte at its end.
- */
+/** A limit of a range may be a key and a zero byte, one byte longer than a key. */
 const boundBelow = (prefix: Uint8Array, bound: Key): Key =>
   keyBelow(prefix, bound, 'a bound of the range', CAPS.keyBytes + 1)
 

@@ -1,9 +1,8 @@
-// Door: reads and writes the traceparent of W3C Trace Context, level 1, which names the trace and the span of
-// a request.
+// Door: reads and writes the traceparent of W3C Trace Context, level 1: the ids of a trace and of a span.
 //
-// Law (OB3): this file accepts only a complete traceparent of version 00, which always has the same length.
-// Without this law, a stranger could send a megabyte of text as the id of a trace. Each log line of the
-// request would repeat the text.
+// Law (OB3): only a complete traceparent of version 00 is accepted, which always has the same length. Without
+// this law, a stranger could send a megabyte of text as the id of a trace, and each log line of the request
+// would repeat the text.
 
 interface TraceIds {
   /** 32 digits in hex, not all 0. */
@@ -20,7 +19,6 @@ const SHAPE = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})
 export const isTraceparent = (value: unknown): value is string =>
   typeof value === 'string' && value.length === LENGTH && SHAPE.test(value)
 
-/** Returns the ids in a traceparent, or undefined if the value is not a traceparent. */
 export function toTraceIds(value: unknown): TraceIds | undefined {
   if (!isTraceparent(value)) return undefined
   const [, traceId = '', spanId = '', flags = ''] = SHAPE.exec(value) ?? []

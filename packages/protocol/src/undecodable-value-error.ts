@@ -18,10 +18,7 @@ interface Undecodable {
   readonly outcome?: Outcome
 }
 
-/**
- * The arguments of `undecodable` for each of its errors. A caller that learns the revision later makes the
- * error again from these arguments.
- */
+/** The arguments of each error. A caller that learns the revision later makes the error again from them. */
 const MADE_OF = new WeakMap<Error, Undecodable>()
 
 export const undecodableOf = (error: unknown): Undecodable | undefined =>

@@ -1,8 +1,7 @@
 // Door: refuses the name of an option or a field that a call does not know.
 //
 // Law: no unknown name is ignored. Without this law, a user could write `put(key, value, { gaurd })`, and the
-// put would succeed without its guard. A former holder could then overwrite what the present holder has
-// written.
+// put would succeed without its guard. A former holder could then overwrite a value of the present holder.
 
 import { didYouMean } from '@latchkey/base'
 import { show } from './value-in-errors.js'
@@ -12,7 +11,7 @@ export type KnownNames = Readonly<Record<string, true>>
 export const knownNames = (...names: readonly string[]): KnownNames =>
   Object.freeze(Object.fromEntries(names.map((name) => [name, true as const])))
 
-/** Throws a TypeError for an unknown name. `of` is the call, or the argument that has these fields. */
+/** `of` is the call, or the argument that has these fields. */
 export function refuseUnknown(given: object, known: KnownNames, kind: 'option' | 'field', of: string): void {
   for (const name in given)
     if (known[name] !== true && Object.hasOwn(given, name))
@@ -30,7 +29,6 @@ export function unknownName(
   return new TypeError(`unknown ${kind} ${JSON.stringify(shown)} of ${of}${hint}`)
 }
 
-/** Returns the error for a value that is not in the list of known words. */
 export function notOneOf(name: string, value: unknown, known: readonly string[]): TypeError {
   const quoted = known.map((word) => `'${word}'`)
   const last = quoted.pop() ?? ''

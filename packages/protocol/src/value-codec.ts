@@ -20,8 +20,8 @@ export function encodeJson(value: unknown, name: string): Uint8Array {
 }
 
 /**
- * JSON.stringify calls this function for each property. `this` is the object or array that has the property.
- * `value` is the result of the property's toJSON, if it has one.
+ * JSON.stringify calls this function for each property. `this` is the object or array with the property. If
+ * the property has a toJSON, `value` is the result of toJSON.
  */
 function refuseUnfit(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const found = unfit(value, this[key])
@@ -40,15 +40,14 @@ function unfit(value: unknown, given: unknown): string | undefined {
   return undefined
 }
 
-/** Encodes a value under `json` or `msgpack`. */
 export function encodeParsed(value: unknown, as: As, name: string): Uint8Array {
   if (value === undefined) throw new TypeError(`${name} must not be undefined: delete the key, or put null`)
   return as === 'json' ? encodeJson(value, name) : packValue(value, name)
 }
 
-/** Throws for bytes that are not UTF-8. A plain decoder would replace such bytes by another character. */
+/** A decoder without `fatal` would replace bytes that are not UTF-8 by another character. */
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Decodes a value under `json` or `msgpack`. Throws if the bytes cannot be decoded. */
+/** Throws if the bytes cannot be decoded. */
 export const decodeParsed = (bytes: Uint8Array, as: As): unknown =>
   as === 'json' ? (JSON.parse(strict.decode(bytes)) as unknown) : unpackValue(bytes)

@@ -1,5 +1,5 @@
-// Door: converts the results of members into the results that callers get. Everything is copied, so that the
-// caller owns the result. An invalid result throws ERR_PROTOCOL.
+// Door: converts results from members into results for callers. The results are copies. An invalid result
+// throws ERR_PROTOCOL.
 
 import { elementAt, startsWith, text } from '@latchkey/base'
 import type { As, Decoding } from './key-and-value-encodings.js'
@@ -33,29 +33,24 @@ const nonsense = (what: string) =>
 
 // ---- Values and keys
 
-/** Copies bytes. A slice of a Buffer is a Buffer, so the copy is a `new Uint8Array`. */
+/** A slice of a Buffer is a Buffer. Callers get a plain Uint8Array. */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
-/**
- * Removes the prefix that `store.sub(prefix)` puts before each key. `whole` is the stored key, with this
- * prefix.
- */
+/** Removes the prefix of `store.sub(prefix)` from the stored key `whole`. */
 export function toUserKey(whole: Uint8Array, { as, prefix }: Decoding): string | Uint8Array {
   const key = prefix.length === 0 ? whole : behindPrefix(whole, prefix)
   return as === 'bytes' ? plain(key) : text(key)
 }
 
-/**
- * Refuses a key that does not begin with the prefix, because a correct member never sends such a key (SV1).
- */
+/** A correct member never sends a key without the prefix (SV1). */
 function behindPrefix(whole: Uint8Array, prefix: Uint8Array): Uint8Array {
   if (startsWith(whole, prefix)) return whole.subarray(prefix.length)
   throw nonsense('key below the prefix that was asked for')
 }
 
 /**
- * Decodes a value. `key` is the stored key. `revision` is the revision of the value, if the answer has it.
- * Error messages name the key and the revision.
+ * `key` is the stored key, and `revision` is the revision of the value if the answer has one. Error messages
+ * name them.
  */
 export function toUserValue(bytes: Uint8Array, how: Decoding, key: Uint8Array, revision?: number): unknown {
   const { as } = how
@@ -102,7 +97,6 @@ function toEntry(result: unknown, how: Decoding, key: Uint8Array): EntryOfKey<As
   }
 }
 
-/** Converts the result of a `getEntry`: the entry, and the revision of the member's state. */
 export function toEntryRead(
   result: unknown,
   how: Decoding,
@@ -129,10 +123,7 @@ export function toBoolean(result: unknown): boolean {
 
 export const toNothing = (): undefined => undefined
 
-/**
- * Converts the result of a write for a caller that needs only the revision. The result is [revision, results]
- * or the revision.
- */
+/** The result of a write is [revision, results], or the revision. */
 export const toRevised = (result: unknown): { revision: number } => ({
   revision: toCount(Array.isArray(result) ? result[0] : result),
 })
@@ -159,10 +150,7 @@ export function toBatch(result: unknown): { revision: number; results: (true | n
 
 const isDone = (result: unknown): result is true | number => result === true || typeof result === 'number'
 
-/**
- * Converts the result of a txn. `then` and `otherwise` are the steps of the two branches, whose keys are
- * needed for error messages.
- */
+/** `then` and `otherwise` are the steps of the two branches. Error messages name their keys. */
 export function toTxn(result: unknown, how: Decoding, then: readonly Step[], otherwise: readonly Step[]) {
   const [succeeded, revision, results] = toParts(result, 3)
   return {
@@ -236,7 +224,6 @@ function toRows(result: unknown, length: number): unknown[][] {
 
 type LockValue = readonly [id: string, context: ContextArg, token: number, revision: number]
 
-/** Decodes the value of an event of a lock. */
 export function toLockValue(bytes: Uint8Array): LockValue {
   let value: unknown
   try {
@@ -312,7 +299,7 @@ function isRow(row: unknown): boolean {
   return isPart(key) && isPart(value) && (row.length === 2 || Number.isSafeInteger(revision))
 }
 
-/** Converts a row that existed when the watch began into an item of the watch. */
+/** Converts a row that existed when the watch began. */
 export function toInitialPut(
   [key, value, revision]: readonly [Uint8Array, Uint8Array, number],
   how: Decoding,

@@ -1,5 +1,5 @@
-// Door: checks the arguments of writes and converts them into commands. A command contains the caller's
-// arrays, so it must be encoded before the call returns and the caller changes them.
+// Door: checks the arguments of writes and makes commands. A command contains the caller's arrays, so it must
+// be encoded before the call returns.
 
 import { CAPS } from './fixed-limits.js'
 import { type Duration, millis } from './duration.js'
@@ -35,9 +35,8 @@ interface WithLife {
 }
 
 /**
- * Returns the part of a put command that says how long the key lives, as a list. The list has the ttl in ms,
- * or LIFE_OF_SESSION for an ephemeral key. The list is empty if the key lives until a call deletes it. `of`
- * comes before the names of the options in error messages.
+ * Returns the ttl in ms, or LIFE_OF_SESSION for an ephemeral key, as a list of one element. The list is empty
+ * if the key stays until a call deletes it. `of` comes before the option's name in error messages.
  */
 function lifeArg(given: unknown, of: string): readonly [] | readonly [number] {
   const { ttl, ephemeral } = (given ?? {}) as WithLife
@@ -52,7 +51,7 @@ function lifeArg(given: unknown, of: string): readonly [] | readonly [number] {
 const toLife = (ttl: unknown, name: string): number => Math.min(millis(ttl as Duration, name), CAPS.maxLife)
 const saysLife = ({ ttl, ephemeral }: WithLife): boolean => ttl !== undefined || ephemeral !== undefined
 
-/** Returns true if the command puts an ephemeral key, which belongs to the session of the command. */
+/** An ephemeral key belongs to the session of its command. */
 export function bindsToSession(command: Command): boolean {
   switch (command[0]) {
     case OP.put:
@@ -94,10 +93,7 @@ function keyAndValue(op: typeof OP.putIfAbsent | typeof OP.getAndPut) {
   ]
 }
 
-/**
- * Refuses to append encoded values, because two JSON texts with a comma between them are not a JSON text. The
- * same is true of MessagePack.
- */
+/** Refuses to append JSON or MessagePack. Two JSON texts with a comma between them are not a JSON text. */
 function toAppended(value: unknown, as: As, name = 'value'): Uint8Array {
   if (as === 'bytes' || as === 'string') return toValue(value, as, name)
   throw new TypeError(
@@ -122,10 +118,7 @@ const isIterable = (value: unknown): value is Iterable<unknown> =>
 const ENTRY_FIELDS = knownNames('key', 'value', 'ttl', 'ephemeral')
 const SWAP_FIELDS = knownNames('key', 'expect', 'update')
 
-/**
- * Converts one entry. `life` is the ttl or the session that the call gives for all entries. An entry with its
- * own ttl or session overrides `life`.
- */
+/** `life` is the ttl or the session for all entries of the call. An entry may have its own ttl or session. */
 function toPair(entry: unknown, as: As, name: string, life: readonly [] | readonly [number]): PairArg {
   if (Array.isArray(entry))
     return [toKey(entry[0], `${name}[0]`), toValue(entry[1], as, `${name}[1]`), ...life]
@@ -205,7 +198,7 @@ export const touchArgs = (key: unknown, ttl: unknown, options: unknown): KeyValu
   toLife(ttl, 'ttl'),
 ]
 
-/** Checks a safe integer. Adding 0 converts -0 into 0. */
+/** Adding 0 converts -0 into 0. */
 function toInteger(value: unknown, name: string): number {
   if (Number.isSafeInteger(value)) return (value as number) + 0
   throw new TypeError(`${name} must be a safe integer; got ${show(value)}`)
@@ -237,8 +230,8 @@ const KEY_ALONE = knownNames('type', 'key')
 const LOCK_FIELDS = knownNames('lock', 'token')
 const CONDITION_FIELDS = knownNames('key', 'field', 'is', 'value', 'as')
 /**
- * The fields of a step, by the type of the step. The type comes from the caller, so a Map is safer than an
- * object. On an object, a type such as 'toString' would find an inherited property.
+ * The fields of a step, by its type. In an object, a type such as 'toString' from a caller would find an
+ * inherited property, so this is a Map.
  */
 const STEP_FIELDS: ReadonlyMap<unknown, KnownNames> = new Map([
   ['put', knownNames('type', 'key', 'value', 'ttl', 'ephemeral')],
@@ -293,8 +286,7 @@ function toCondition(given: unknown, as: As, at: number): ConditionArg {
 }
 
 /**
- * Returns the number with which the state machine compares the stored value. In other conditions, undefined
- * means that the key must be absent. Here an absent key counts as 0, so undefined has no meaning and is
+ * In other conditions, undefined means an absent key. Here an absent key counts as 0, so undefined is
  * refused.
  */
 function toNumber(field: string, { as, value }: Record<string, unknown>, name: string): number {
@@ -311,16 +303,13 @@ function oneOf<Word extends string>(words: readonly Word[], value: unknown, name
   throw notOneOf(name, value, words)
 }
 
-/**
- * Returns the error for a comparison of encoded values with '<' or '>'. The order of their bytes is not the
- * order of the values: as JSON, '10' comes before '9'.
- */
+/** The order of encoded values is not the order of their bytes: as JSON, '10' comes before '9'. */
 const unordered = (name: string, as: As) =>
   new TypeError(
     `${name}.is can be '=' or '!=' for a value of ${as}; numbers are compared with { as: 'number' }`,
   )
 
-/** An undefined value means an absent key, whose revisions and version are 0. */
+/** undefined means an absent key, whose revisions and version are 0. */
 function toCompared(field: string, value: unknown, name: string) {
   if (value === undefined) return 0
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
