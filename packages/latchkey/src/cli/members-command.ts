@@ -189,11 +189,10 @@ function lagOf(id: string, member: MemberStatus | undefined): string {
 }
 
 /**
- * Replaces the member `old`. If the new member has another id, it is added before `old` is removed, so the
- * number of voters never falls.
+ * A new member with another id is added before `old` is removed, so the number of voters never falls.
  * Law: if `old` is not a member, the function changes nothing and fails (M27). Without this law: the operator
- * mistypes the id, and the new member joins beside the member that it should replace. One case is allowed: if
- * the new member already is a voter at the given address, an earlier run has made the whole change.
+ * mistypes the id, and the new member joins beside the member that it should replace. Exception: if the new
+ * member is a voter at the given address, an earlier run has made the whole change.
  */
 async function replaced(work: Work, old: string, id: string, url: string): Promise<string> {
   const { store, call } = work

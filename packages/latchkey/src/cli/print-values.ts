@@ -5,7 +5,7 @@ import type { MemberStatus } from '@latchkey/protocol'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Returns { name: text }, or { nameBase64 } for bytes that are not UTF-8, or {} for undefined. */
+/** Bytes that are not UTF-8 get the field name with `Base64` at its end. */
 export function field(name: string, bytes: Uint8Array | undefined): Record<string, string> {
   if (bytes === undefined) return {}
   try {
@@ -16,8 +16,8 @@ export function field(name: string, bytes: Uint8Array | undefined): Record<strin
 }
 
 /**
- * Returns the value as text for a terminal. Control characters are printed as escape sequences, because
- * another user may have written them to change the terminal.
+ * Control characters become escape sequences, because a stored value could otherwise change the terminal of
+ * the user.
  */
 export function printable(value: string | Uint8Array): string {
   const text = typeof value === 'string' ? value : shownBytes(value)
@@ -43,7 +43,7 @@ export const seconds = (millis: number): string => `${(millis / 1000).toFixed(1)
 
 export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 
-/** Returns a duration in its two largest units, for example '3 d 4 h'. */
+/** For example '3 d 4 h'. */
 export function span(millis: number): string {
   const whole = Math.floor(millis / 1000)
   const parts = [
@@ -81,7 +81,7 @@ export function membersTable(members: readonly MemberStatus[], colours: boolean)
   return table([['id', 'role', 'alive', 'lag', 'url'], ...rows])
 }
 
-/** Returns the rows as lines, with each column aligned and two blanks between two columns. */
+/** Aligns each column, with two blanks between two columns. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => widthOf(row[i] ?? ''))))
   return rows

@@ -8,13 +8,11 @@ import { systemClock, type Timer } from '@latchkey/base'
 import { Interrupted, type Io } from './command-io-interface.js'
 
 const ENDING = ['SIGINT', 'SIGTERM'] as const
-/** In ms. An interrupted command that has not ended after this time is ended by force. */
+/** In ms. The process exits this long after an interruption, even if the command has not ended. */
 const PATIENCE_MS = 10_000
 
 interface ProcessIo extends Io {
-  /**
-   * The error of standard output. Undefined if the output works, or if its reader has only closed the pipe.
-   */
+  /** The error of standard output. A reader that closes the pipe causes no fault. */
   readonly fault: Error | undefined
   /** Resolves when all printed output is written. */
   flush(): Promise<void>
@@ -34,11 +32,11 @@ export function processIo(): ProcessIo {
   }
   let fault: Error | undefined
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // A command that handles signals, such as `latchkey start`, continues without a reader. A member must not
-    // stop because the program that reads its log has ended.
+    // A command that handles signals, such as `latchkey start`, continues without a reader. The end of a
+    // program that reads the log must not stop a member.
     if (taken > 0 || interruption.signal.aborted) return
     if (error.code !== 'EPIPE') fault = error
-    // The process does not exit at once, because the command may have to release a hold.
+    // Before the process exits, the command may have to release a hold.
     interruption.abort(new Interrupted('SIGPIPE'))
     late = clock.after(PATIENCE_MS, () => process.exit(fault === undefined ? 0 : 1), { ref: false })
   })
@@ -61,7 +59,7 @@ export function processIo(): ProcessIo {
     onHangUp: (run) => void process.on('SIGHUP', run),
     takeSignals(run, signals) {
       taken++
-      // A command that handles signals decides itself when to end, so the timer is cancelled.
+      // A command that handles signals decides itself when to end.
       late?.cancel()
       for (const name of signals) process.on(name, run)
       return () => {
@@ -77,7 +75,7 @@ export function processIo(): ProcessIo {
   }
 }
 
-/** Loads the client package. Commands that do not connect start faster without it. */
+/** Loaded on demand, so that commands without a connection start faster. */
 const client = () => import('@latchkey/client')
 
 function start(

@@ -12,8 +12,8 @@ interface ProgressPorts {
 /** In ms. A terminal gets a new text at this interval. */
 const LOOK_MS = 500
 /**
- * In ms. An output that is no terminal gets its first line after FIRST_LINE_MS, and then one each
- * NEXT_LINE_MS.
+ * In ms, for outputs that are no terminal: the time before the first line, and the least time between two
+ * lines.
  */
 const FIRST_LINE_MS = 3_000
 const NEXT_LINE_MS = 5_000
@@ -47,7 +47,7 @@ export class Progress {
     this.#ports.err(`latchkey: ${text}\n`)
   }
 
-  /** Runs `work`, and shows `text` again and again until the work succeeds or fails. */
+  /** Shows `text` again and again until `work` succeeds or fails. */
   async during<T>(text: () => string, work: () => Promise<T>): Promise<T> {
     let timer: Timer | undefined
     const look = () => {

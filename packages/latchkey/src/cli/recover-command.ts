@@ -14,7 +14,7 @@ export type Recover = (path: string, options: RecoverOptions) => Promise<Recover
 const MAY_BE_LOST = `Every write that this member does not have is lost, even if the cluster acknowledged it. A write without an
 acknowledgement may have happened. All sessions end, and so do their keys and their places in queues.`
 
-/** `load` loads the native code of LevelDB. It is called when the command runs, and not for its help. */
+/** `load` loads the native code of LevelDB, which the help of the command does not need. */
 export const recoverCommand = (load: () => Promise<Recover>): Command => ({
   name: 'recover',
   usage: 'FILE --dir PATH --writes-may-be-lost',

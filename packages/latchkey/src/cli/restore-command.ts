@@ -15,7 +15,7 @@ interface RestoreOptions {
 }
 export type Restore = (path: string, options: RestoreOptions) => Promise<void>
 
-/** `load` loads the native code of LevelDB. It is called when the command runs, and not for its help. */
+/** `load` loads the native code of LevelDB, which the help of the command does not need. */
 export const restoreCommand = (load: () => Promise<Restore>): Command => ({
   name: 'restore',
   usage: 'FILE --id NAME --dir PATH',

@@ -2,8 +2,8 @@
 // `latchkey semaphore` and `latchkey elect`.
 //
 // Laws:
-// - CMD runs only while the hold is certainly in force. When that is not certain any more, CMD gets SIGTERM
-//   and later SIGKILL, and the exit code is 75.
+// - CMD runs only while the hold is certainly in force. Otherwise CMD gets SIGTERM and later SIGKILL, and the
+//   exit code is 75.
 // - In all other cases the exit code is the exit code of CMD. This process always releases the hold before it
 //   ends.
 
@@ -41,7 +41,7 @@ export const RUN_OPTIONS: OptionTable = {
 export const RUN_NOTES =
   'While CMD runs, this process renews the hold and passes signals on to CMD. If the hold is lost, CMD gets SIGTERM, and later\nSIGKILL.\nexit codes: the code of CMD (128 + n after signal n); 75 not free, or lost; 69 no leader; 126, 127 CMD cannot run.'
 
-/** A hold. `name` is the name of the lock, and `what` is its kind for messages, such as 'the lock'. */
+/** `name` is the name of the lock, and `what` is the kind for messages, such as 'the lock'. */
 interface Held {
   readonly hold: Hold
   readonly name: string
@@ -57,14 +57,10 @@ export interface Run extends Times {
 
 interface Times {
   readonly lease: number
-  /**
-   * In ms. How long the command waits for the hold. 0 means one attempt without a wait, and undefined means
-   * no limit.
-   */
+  /** In ms. 0 means one attempt without a wait. Undefined means a wait without a limit. */
   readonly wait: number | undefined
 }
 
-/** Reads the lease and the wait from the options, and throws a UsageError if one of these is wrong. */
 function timesOf(line: Line): Times {
   const lease = duration(line, 'lease') ?? 10_000
   if (lease < CAPS.minLease || lease > CAPS.maxLease)
@@ -87,8 +83,8 @@ export function runOf(line: Line, command: string, word: string): Run {
 }
 
 /**
- * Returns the hold, or undefined if other clients had the lock until the wait was over. If the attempt timed
- * out and the cluster has no leader, the function throws ERR_TIMEOUT, because the lock may be free then.
+ * Undefined if other clients had the lock until the wait was over. If the cluster has no leader, the function
+ * throws ERR_TIMEOUT instead, because the lock may be free.
  */
 export async function heldUnlessBusy<H>(
   store: CommandStore,
@@ -104,7 +100,6 @@ export async function heldUnlessBusy<H>(
   }
 }
 
-/** Runs CMD, then releases the hold, and returns the exit code. */
 export async function runWhileHeld(held: Held, run: Run, io: Io): Promise<number> {
   try {
     return await runUnder(held, run, io)
@@ -113,14 +108,10 @@ export async function runWhileHeld(held: Held, run: Run, io: Io): Promise<number
   }
 }
 
-/**
- * Releases the hold. If the release fails, the exit code stays the one of CMD, because the lease ends the
- * hold anyway.
- */
+/** A failed release does not change the exit code of CMD, because the lease ends the hold anyway. */
 async function release({ hold, what }: Held, io: Io): Promise<void> {
   try {
-    // If the hold was lost, the cluster is probably unreachable. The release then waits only a short time,
-    // because the lease ends the hold anyway.
+    // After a lost hold, the cluster is probably unreachable, so the release has a short timeout.
     await hold.release(hold.signal.aborted ? { timeout: '500ms' } : undefined)
   } catch (error) {
     io.err(`latchkey: ${what} was not released, its lease will end it: ${explain(error)}\n`)
@@ -177,7 +168,7 @@ const whyNot = ({ code, message }: NodeJS.ErrnoException) =>
 function endOf(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
-      // Node also emits 'error' when a signal could not be sent. The process then still runs.
+      // Node also emits 'error' after a signal that could not be sent. The process then still runs.
       if (child.pid !== undefined) return
       const code = error.code === 'ENOENT' ? EXIT.notFound : EXIT.cannotRun
       const reason = code === EXIT.notFound ? 'command not found' : whyNot(error)

@@ -21,7 +21,7 @@ import { JSON_OPTION } from './store-connection-of-command.js'
 
 export type SidecarParts = typeof run
 
-/** `load` imports the member with LevelDB's native code. The options --help and --print-config work without it. */
+/** `load` imports the member with LevelDB's native code, which --help and --print-config do not need. */
 export const startCommand = (load: () => Promise<SidecarParts>): Command => ({
   name: 'start',
   usage: '--id NAME --dir PATH [--member ID=URL ...]',
@@ -75,10 +75,7 @@ function readConfig(line: Line, io: Io): { path: string; text: string } | undefi
   }
 }
 
-/**
- * Runs the member until a signal or a failure stops it. `read` returns the settings with the present contents
- * of `files`, which are the files that the settings name.
- */
+/** `read` returns the settings with the present contents of `files`, the files that the settings name. */
 async function serve(
   files: readonly string[],
   read: () => SidecarOptions,
@@ -96,8 +93,8 @@ async function serve(
   )
   for (const warning of options.warnings) logger.warn(warning)
   let isHungUp = false
-  // From now on, SIGHUP does not end the process. After a SIGHUP while the member opens, the files are read
-  // again as soon as the member is open.
+  // From now on, SIGHUP does not end the process. A SIGHUP during the opening of the member causes a reload
+  // after the opening.
   let hangUp = () => void (isHungUp = true)
   io.onHangUp(() => hangUp())
   const reloads = (): Readonly<Record<string, number>> => reloader.counts
@@ -105,7 +102,7 @@ async function serve(
   const reload = () => {
     const again = read()
     sidecar.reload(again)
-    // Clients may still send tokens that were removed, so the log must not show these tokens either.
+    // Clients may still send removed tokens, and the log must not show them.
     secrets = [...new Set([...secrets, ...again.secrets])]
   }
   const reloader = new Reloader({ clock: io.clock, logger, files, seen, reload })
@@ -121,7 +118,7 @@ async function serve(
     await sidecar.abandon()
     return EXIT.failure
   }
-  // After a second signal, the process ends without waiting for the graceful stop.
+  // A second signal ends the process before the graceful stop is complete.
   const outcome = await Promise.race([
     sidecar.stop().then(() => EXIT.ok, failed(io)),
     signals.second.then(signalExit),
@@ -135,10 +132,7 @@ const failed = (io: Io) => (error: unknown) => {
   return isLatchkeyError(error, 'ERR_CLOSED') ? EXIT.ok : EXIT.failure
 }
 
-/**
- * Listens for the signals to stop. `first` and `second` resolve at the first and at the second signal. `off`
- * ends the listening.
- */
+/** `first` and `second` resolve at the first and at the second signal. `off` ends the listening. */
 function stopSignals(io: Io) {
   const asked: ((signal: NodeJS.Signals) => void)[] = []
   const next = () => new Promise<NodeJS.Signals>((resolve) => asked.push(resolve))

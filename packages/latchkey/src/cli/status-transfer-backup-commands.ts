@@ -91,8 +91,7 @@ existing file, except with --force. The token needs the right admin.`,
     const path = resolve(file)
     return withStore(line, io, async ({ store, json, call }) => {
       const progress = new Progress(io)
-      // A backup may have gigabytes, so the default timeout of calls would be too short. Without the option
-      // --timeout, the whole backup may take any time.
+      // A backup may have gigabytes, so the default timeout of calls does not apply here.
       const timeout = duration(line, 'timeout')
       let bytes = 0
       await progress.during(

@@ -41,7 +41,7 @@ async function content(file: string | undefined, io: Io): Promise<string> {
   }
 }
 
-/** Parses the JSON. The store checks the fields of the transaction later. */
+/** The store checks the fields of the transaction later. */
 function parsed(file = 'standard input', text: string): Txn {
   try {
     return JSON.parse(text) as Txn
@@ -50,7 +50,6 @@ function parsed(file = 'standard input', text: string): Txn {
   }
 }
 
-/** Returns the result of an operation for JSON, with values that are UTF-8 as text. */
 function shown(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || !('value' in result)) return result ?? null
   const { value, ...rest } = result

@@ -28,10 +28,7 @@ member that answers. If the members have tokens, the page asks for a token. The 
   },
 }
 
-/**
- * Returns the first address at which a member answers. A member that refuses the token counts too, because
- * the console asks for a token itself.
- */
+/** A member that refuses the token also counts, because the console itself asks for a token. */
 async function firstThatAnswers(line: Line, io: Io): Promise<string> {
   let last: unknown
   for (const url of endpoints(line, io)) {

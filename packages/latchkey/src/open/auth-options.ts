@@ -2,8 +2,8 @@
 // tokens and certificates only if all of them are correct.
 //
 // Laws:
-// - Each token occurs once in the list. A token and its SHA-256 count as the same token. Without this law: a
-//   token occurs twice, once with all rights and once with few, and nobody knows which rights it has.
+// - Each token occurs once in the list. A token and its SHA-256 are the same token. Without this law: a token
+//   occurs once with all rights and once with few, and nobody knows which rights it has.
 // - No error message contains a token or a piece of the file, because error messages are logged.
 
 import { CAPS, unknownName } from '@latchkey/protocol'
@@ -20,7 +20,6 @@ import { readTokensFile } from './tokens-file.js'
 
 interface Placed {
   readonly given: unknown
-  /** The name of the entry in error messages, for example `auth.tokens[2]`. */
   readonly place: string
 }
 
@@ -146,9 +145,8 @@ interface Certified {
 }
 
 /**
- * Law: if clients have certificates of the same authority as members, a certificate of this authority alone
- * does not prove that a caller is a member. The option `auth.memberToken` or `tls.memberName` must then be
- * set. Without this law: each client could connect as a member.
+ * Law: if clients and members have certificates of the same authority, the option `auth.memberToken` or
+ * `tls.memberName` must be set. Without this law: each client could connect as a member.
  */
 export function checkClientCertificates({ auth, tls }: Certified): void {
   const isRequired = tls?.clientCert === 'required'

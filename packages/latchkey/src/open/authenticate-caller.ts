@@ -7,7 +7,6 @@ import { certifiedName, whyUntrusted } from '@latchkey/raft'
 import type { Identities, Identity } from '../member/identity-and-rights.js'
 import type { TlsOptions } from './tls-options.js'
 
-/** Returns the caller's identity, or the error if the caller has no identity. */
 export function callerOf(
   identities: Identities,
   tls: TlsOptions | undefined,

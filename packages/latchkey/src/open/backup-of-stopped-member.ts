@@ -2,8 +2,8 @@
 // ever. `latchkey restore` makes a new cluster from the backup.
 //
 // Laws
-//   OP3  The directory stays unchanged, because all work is done on a copy. Without this law: the lost members
-//        come back after all, but this member has meanwhile applied entries that the others never committed.
+//   OP3  All work is done on a copy, and the directory stays unchanged. Without this law: the lost members come
+//        back after all, but this member has applied entries that the others never committed.
 //   OP4  The backup becomes a new cluster with an id of its own, never a part of the old cluster. The new
 //        cluster's fencing tokens begin 2^32 above all tokens that this member knows (K38). Without this law:
 //        two clusters with the same id run and give the same token to two holders, and both holders write.
@@ -49,8 +49,7 @@ export interface RecoveredMember {
 const PIECE_BYTES = 1024 * 1024
 
 /**
- * Resolves when the backup at `path` is complete and synced. If the call rejects, it leaves no file at
- * `path`.
+ * Resolves when the backup at `path` is complete and synced. A call that rejects leaves no file at `path`.
  */
 export async function recover(path: string, { dir, overwrite }: RecoverOptions): Promise<RecoveredMember> {
   return withDisk(`${dir} cannot be recovered into ${path}`, async () => {

@@ -2,13 +2,13 @@
 //
 // Law (C46): a certificate that is expired, or not valid yet, never replaces the certificate in use. Without
 // this law: an operator copies last year's file over this year's and reloads. Nothing fails at first, because
-// open connections stay open. After the next restart, no member or client accepts that member's certificate.
+// open connections stay open. After the next restart, no member and no client accepts the certificate.
 
 import { X509Certificate } from 'node:crypto'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { TlsOptions } from './tls-options.js'
 
-/** In days. The operator gets a warning this long before a certificate expires. */
+/** In days. The last days of a certificate cause a warning. */
 const WARN_DAYS = 14
 const DAY_MS = 86_400_000
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
@@ -19,7 +19,7 @@ interface Certificate {
   readonly to: number
 }
 
-/** Returns why the new certificate must not replace the one in use, or undefined if it may. */
+/** Undefined if the new certificate may replace the one in use. */
 export function refusalOfDates(tls: TlsOptions, now: number): LatchkeyError | undefined {
   const why = whyNoGood(tls, now)
   if (why === undefined) return undefined
@@ -29,7 +29,6 @@ export function refusalOfDates(tls: TlsOptions, now: number): LatchkeyError | un
   )
 }
 
-/** Returns a warning if a certificate in use is expired or will soon expire. */
 export function warningOfDates(tls: TlsOptions, now: number): string | undefined {
   const why = whyNoGood(tls, now)
   if (why !== undefined)
@@ -43,8 +42,7 @@ export function warningOfDates(tls: TlsOptions, now: number): string | undefined
 }
 
 /**
- * Returns the earliest date at which a certificate in `cert` expires, in ms since 1970. Returns undefined if
- * no certificate can be read.
+ * The earliest expiry of a certificate in `cert`, in ms since 1970. Undefined if no certificate can be read.
  */
 export function expiryOf(tls: TlsOptions): number | undefined {
   const first = Math.min(...chain(tls.cert, 0).map(({ to }) => to))
@@ -52,9 +50,8 @@ export function expiryOf(tls: TlsOptions): number | undefined {
 }
 
 /**
- * Returns why the certificates cannot be used, or undefined if they can. Each certificate in `cert` must be
- * valid now. In `ca`, one valid certificate is enough, because the others may be meant for the past or the
- * future.
+ * Each certificate in `cert` must be valid now. In `ca`, one valid certificate is enough, because the others
+ * may be for the past or the future.
  */
 function whyNoGood(tls: TlsOptions, now: number): string | undefined {
   const own = chain(tls.cert, now).find((one) => !isGood(one, now))
@@ -80,10 +77,7 @@ const placeOf = ({ files }: TlsOptions, part: 'cert' | 'ca'): string => {
   return path === undefined ? `tls.${part}` : `tls.${part} (${path})`
 }
 
-/**
- * Reads the dates of each certificate in the text. An unreadable certificate counts as valid for ever,
- * because other code refuses it with its own error.
- */
+/** An unreadable certificate counts as valid for ever, because other code refuses it with its own error. */
 function chain(pem: string | Uint8Array, now: number): Certificate[] {
   const text = typeof pem === 'string' ? pem : Buffer.from(pem).toString('latin1')
   return (text.match(PEM) ?? []).map((one) => {
@@ -96,7 +90,7 @@ function chain(pem: string | Uint8Array, now: number): Certificate[] {
   })
 }
 
-/** Returns the common name (CN), or the whole subject in one line, at most 100 characters long. */
+/** The common name (CN), or the whole subject in one line. */
 const nameOf = (subject: string | undefined): string => {
   const said = subject ?? ''
   const name = /^CN=(.+)$/m.exec(said)?.[1] ?? said.replaceAll('\n', ', ')

@@ -5,7 +5,7 @@ import type { Clock, Timer } from '@latchkey/base'
 import { expiryOf, warningOfDates } from './certificate-dates.js'
 import type { Settings } from './options.js'
 
-/** In ms. The certificates are checked once a day. */
+/** In ms. Once a day. */
 const EVERY_MS = 86_400_000
 
 export class CertificateWatch {
@@ -35,10 +35,7 @@ export class CertificateWatch {
     this.#timer = this.#clock.after(wait, () => this.look(), { ref: false })
   }
 
-  /**
-   * The earliest date at which one of the member's certificates expires, in ms since 1970. Undefined if no
-   * certificate can be read.
-   */
+  /** The earliest expiry of a certificate, in ms since 1970. Undefined if no certificate can be read. */
   get expiresAt(): number | undefined {
     return this.#expiresAt
   }

@@ -2,8 +2,8 @@
 // tokens only if all of them are correct.
 //
 // Law: a reload changes all settings or no setting. Without this law: an operator writes a new certificate,
-// and its key a moment later. A member that reads between the two has the new certificate and the old key,
-// and can open no connection.
+// and its key a moment later. A member that reads the files between the two writes has the new certificate
+// and the old key, and can open no connection.
 
 import { unknownName } from '@latchkey/protocol'
 import { serverTls } from '@latchkey/raft'
@@ -28,9 +28,8 @@ export interface ReloadOptions {
 }
 
 /**
- * Returns the settings after the reload. `others` is true if the cluster has several members, and `now` is
- * the date in ms since 1970. Throws a TypeError if an option is wrong, or ERR_UNAUTHORIZED if a new
- * certificate is expired or not valid yet.
+ * `others` is true if the cluster has several members, and `now` is the date in ms since 1970. Throws a
+ * TypeError if an option is wrong, or ERR_UNAUTHORIZED if a new certificate is expired or not valid yet.
  */
 export function reloaded(settings: Settings, given: ReloadOptions, others: boolean, now: number): Settings {
   if (typeof given !== 'object' || given === null) throw new TypeError('reload: options must be an object')
@@ -66,8 +65,8 @@ function checkChange(before: TlsOptions | undefined, after: TlsOptions | undefin
 }
 
 /**
- * Returns whether the certificates are the same as before. The dates of unchanged certificates are not
- * checked. Otherwise an operator whose certificate has expired could not even remove a token.
+ * The dates of unchanged certificates are not checked. Otherwise an operator with an expired certificate
+ * could not even remove a token.
  */
 const isSame = (before: TlsOptions, after: TlsOptions): boolean =>
   String(before.cert) === String(after.cert) && String(before.ca) === String(after.ca)

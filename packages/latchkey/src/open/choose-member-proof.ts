@@ -3,11 +3,11 @@
 //
 // Law: if clients need a token, a process that connects as a member must prove that it is a member. Without
 // this law: a stranger without a token connects as a member, and then reads, writes, votes and removes
-// members. Two cases follow from this law:
-//   - A cluster has several members and tokens for clients, but no member token and no option `tls.ca`, by
-//     which members check certificates. Then the member does not start.
-//   - A cluster of one member has tokens for clients, but no member token and no `tls.ca`. Then no process
-//     may connect as a member, and no member can be added.
+// members. So:
+//   - With several members and tokens for clients, but no member token and no `tls.ca`, a member does not
+//     start.
+//   - With one member and tokens for clients, but no member token and no `tls.ca`, no process may connect as
+//     a member. So no member can be added.
 
 import type { Auth } from '../member/identity-and-rights.js'
 
@@ -17,8 +17,7 @@ interface Proofs {
 }
 
 /**
- * Returns the member tokens in the order of the option. This member proves to other members that it knows the
- * first token. From another member, it accepts a proof that the other member knows any of these tokens.
+ * This member proves that it knows the first token. Another member may prove that it knows any of the tokens.
  */
 export function memberTokens(auth: Pick<Auth, 'memberToken'> | undefined): readonly string[] {
   const given = auth?.memberToken
@@ -26,7 +25,6 @@ export function memberTokens(auth: Pick<Auth, 'memberToken'> | undefined): reado
   return typeof given === 'string' ? [given] : given
 }
 
-/** How many member tokens the option may list. */
 const MOST_TOKENS = 8
 
 export function checkMemberToken(given: unknown): void {
@@ -40,8 +38,7 @@ export function checkMemberToken(given: unknown): void {
 }
 
 /**
- * Returns true if a member token or `tls.ca` keeps strangers from connecting as members. Also returns true if
- * clients need no token: strangers can then read and write anyway, so a proof of members would protect nothing.
+ * If clients need no token, strangers can read and write anyway, so a proof of members would protect nothing.
  */
 const isSafeFromStrangers = ({ auth, tls }: Proofs): boolean =>
   auth === undefined || memberTokens(auth).length > 0 || tls?.ca !== undefined
@@ -51,14 +48,11 @@ const ADD =
 
 const NOTHING_ELSE = 'clients need a token here, but nothing prevents a stranger from connecting as a member'
 
-/** Returns why no process may connect as a member, or undefined if members may connect. */
+/** Undefined if members may connect. */
 export const whyNoMembers = (settings: Proofs): string | undefined =>
   isSafeFromStrangers(settings) ? undefined : `${NOTHING_ELSE}: ${ADD}, then start again`
 
-/**
- * Throws a TypeError if a stranger could connect as a member. `others` is true if the cluster has other
- * members, or if this member waits to be added to a cluster.
- */
+/** `others` is true if the cluster has other members, or if this member waits to be added to a cluster. */
 export function refuseUnprovenMembers(settings: Proofs, others: boolean): void {
   if (others && !isSafeFromStrangers(settings))
     throw new TypeError(`auth.memberToken is missing: ${NOTHING_ELSE}: ${ADD}`)

@@ -1,5 +1,5 @@
-// Driver: accepts the connections of other members and connects to other members. This object exists as long
-// as the port, while the member behind it may be closed and opened again.
+// Driver: accepts the connections of other members and connects to other members. The member may be closed
+// and opened again, but this object exists as long as the port.
 
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -10,14 +10,11 @@ import { refuseUpgrade } from './http-and-websocket-server.js'
 import { memberTokens, whyNoMembers } from './choose-member-proof.js'
 import type { Settings } from './options.js'
 
-/**
- * The newest version of commands and entries that this build understands. Members tell each other this
- * version when they connect.
- */
+/** The newest version of commands and entries that this build understands. Members exchange this number. */
 const LEVEL = 1
 
 export class ConnectionsOfMembers {
-  /** Returns the present settings. Certificates and member tokens can change while the member runs. */
+  /** Certificates and member tokens can change during the run of the member. */
   readonly #settings: () => Settings
   readonly #clock: Clock
   readonly #atEnd: Defer
@@ -68,7 +65,6 @@ export class ConnectionsOfMembers {
     return this.#network
   }
 
-  /** Handles an upgrade request of a member. Returns false if the request does not come from a member. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: () => void): boolean {
     if (whyNoMembers(this.#settings()) !== undefined && isForMembers(request)) {
       refuseUpgrade(socket, '401 Unauthorized', this.#clock)

@@ -3,22 +3,19 @@
 //
 // Laws:
 //   1. Each connection begins as a stranger's: nobody knows yet whether a client or a member opened it.
-//   2. At most `ConnectionLimits.strangers` connections belong to strangers. When one stranger more connects,
-//      the oldest stranger is closed, and the newest is never refused. Without this law: five thousand silent
-//      sockets fill the port, and a member that has just lost its connection to the leader cannot connect
-//      again.
+//   2. At most `ConnectionLimits.strangers` connections belong to strangers. One stranger more closes the
+//      oldest stranger, and the newest is never refused. Without this law: five thousand silent sockets fill
+//      the port, and a member that has just lost its connection to the leader cannot connect again.
 //   3. Clients never use the connections that are reserved for members.
-//   4. One address may have only a share of the strangers' connections and of the clients' connections. If an
-//      address has more strangers, the oldest stranger of this address is closed. If an address has more
-//      clients, its next client is refused, with the reason.
-//   5. A stranger that has not proved its identity within STRANGER_MS is closed. While the member answers a
-//      request of the stranger, the stranger may stay longer (ANSWER_MS). An HTTP connection counts as a
-//      client's only while the member answers one of its requests. After the answer, the connection is a
-//      stranger's again.
+//   4. One address may have only a share of the strangers' connections and of the clients' connections. One
+//      stranger more closes the oldest stranger of this address. One client more is refused, with the reason.
+//   5. A stranger that has not proved its identity within STRANGER_MS is closed. A stranger with an
+//      unanswered request may stay for ANSWER_MS. An HTTP connection counts as a client's while a request is
+//      unanswered. After the answer, the connection is a stranger's again.
 //
 // The address of a member proves nothing, because several members and other processes can run on one machine.
-// So a member's connection also begins as a stranger's. When the member has proved its identity, its
-// connection does not count as a stranger's any more, and these laws never close the connection.
+// So a member's connection also begins as a stranger's. After the member has proved its identity, these laws
+// never close its connection.
 
 import type { Server as HttpServer } from 'node:http'
 import type { Socket } from 'node:net'
@@ -26,25 +23,23 @@ import type { Duplex } from 'node:stream'
 import { type Clock, endRefused, type RefusalLog, type Timer } from '@latchkey/base'
 import { refusalText } from './problem-json.js'
 
-/** In ms. A connection whose client or member has not proved its identity within this time is closed. */
+/** In ms. The time within which a client or a member must prove its identity. */
 const STRANGER_MS = 5_000
 /**
- * In ms. The Keep-Alive header of each answer promises that the HTTP connection stays open for this time
- * without a request. The member closes the idle connection IDLE_SLACK_MS later.
+ * In ms. The Keep-Alive header promises that an HTTP connection without a request stays open for this time.
  */
 export const IDLE_MS = 15_000
 /**
- * In ms. If a stranger's request is not answered, or its answer is not read, within this time, the connection
- * is closed.
+ * In ms. After this time, a stranger is closed whose request is not answered, or whose answer is not read.
  */
 const ANSWER_MS = 60_000
 /**
  * In ms. The member closes an idle HTTP connection this much later than IDLE_MS. Without this delay, a client
- * sends a request just before IDLE_MS ends, and the member closes the connection before the request arrives.
+ * sends a request just before the end of IDLE_MS, and the connection closes before the request arrives.
  */
 const IDLE_SLACK_MS = 1_000
 
-/** How many connections of strangers and of clients the port may have, in all and from one address. */
+/** The limits in all and for one address. */
 interface ConnectionLimits {
   readonly strangers: number
   readonly strangersOfOneAddress: number
@@ -53,17 +48,16 @@ interface ConnectionLimits {
 }
 
 /**
- * One address may have at least this many strangers and this many clients, even if half of the port's limit
- * is less, but never more than the whole limit of the port.
+ * The limit of one address is half of the port's limit, or this number if half is less. But it is never more
+ * than the port's limit.
  */
 const LEAST_OF_ONE_ADDRESS = 16
 const MOST_STRANGERS = 2_000
 const KEPT_FOR_MEMBERS = 64
 
 /**
- * Divides the connections of a port. A fifth is for strangers. Up to 64 connections are reserved for members,
- * and the other connections are for clients. One address may have half of the strangers and half of the
- * clients.
+ * A fifth of the connections is for strangers. Up to 64 are reserved for members, and the others are for
+ * clients. One address may have half of the strangers and half of the clients.
  */
 export function limitsOf(whole: number): ConnectionLimits {
   const strangers = Math.max(1, Math.min(MOST_STRANGERS, Math.floor(whole / 5)))
@@ -80,29 +74,21 @@ export function limitsOf(whole: number): ConnectionLimits {
 
 type ConnectionKind = 'stranger' | 'client' | 'member'
 
-/**
- * Called when a client or a member has proved its identity. Returns false if the port has no room for one
- * more client. The caller then refuses the client.
- */
+/** Returns false if the port has no room for one more client. The caller then refuses the client. */
 export type Proven = (kind: 'client' | 'member') => boolean
 
 interface Connection {
   readonly raw: Socket
   readonly address: string
   /**
-   * The socket on which requests arrive. With TLS, `raw` carries the encrypted bytes, and `socket` exists
-   * only after the TLS handshake.
+   * The socket with the decrypted bytes, which exists only after the TLS handshake. Without TLS, this is
+   * `raw`.
    */
   socket: Socket | undefined
   kind: ConnectionKind
-  /**
-   * True if the connection speaks WebSocket, or has asked for WebSocket. The member must not write an HTTP
-   * answer to such a connection.
-   */
+  /** True after a request for a WebSocket. The member must not write an HTTP answer to such a connection. */
   upgraded: boolean
-  /**
-   * How many requests of this connection are not answered yet. A client may send several requests at once.
-   */
+  /** How many requests of this connection are not answered. */
   asking: number
   deadline: Timer | undefined
 }
@@ -117,7 +103,7 @@ export class Connections {
   readonly #refusals: RefusalLog
   readonly #limits: ConnectionLimits
   readonly #bySocket = new WeakMap<Duplex, Connection>()
-  /** The connections whose TLS handshake is in progress, by the addresses of client and member. */
+  /** The connections in the TLS handshake, by the addresses of client and member. */
   readonly #shaking = new Map<string, Connection>()
   /** The connections of strangers, the oldest first. */
   readonly #strangers = new Set<Connection>()
@@ -137,14 +123,14 @@ export class Connections {
 
   watch(server: HttpServer, isSecure: boolean): void {
     server.on('connection', (raw: Socket) => this.#come(raw, isSecure))
-    // On a server with TLS, the event 'connection' gives the socket with the encrypted bytes. The event
-    // 'secureConnection' gives the socket with the decrypted bytes.
+    // With TLS, the event 'connection' gives the socket with the encrypted bytes, and 'secureConnection' the
+    // one with the decrypted bytes.
     if (isSecure) server.on('secureConnection', (socket: Socket) => this.#secured(socket))
   }
 
   #come(raw: Socket, isSecure: boolean): void {
-    // A client may ask in a request for another protocol than HTTP/1.1. If the member ignores that, it gives
-    // the same connection to Node's server a second time (upgrade-header-removal.ts).
+    // After an upgrade request that the member ignores, Node's server gets the same connection a second time
+    // (upgrade-header-removal.ts).
     if (this.#bySocket.has(raw)) return
     const connection: Connection = {
       raw,
@@ -171,16 +157,13 @@ export class Connections {
     const ends = endsOf(socket)
     const connection = this.#shaking.get(ends)
     this.#shaking.delete(ends)
-    // A connection that was closed during its TLS handshake is no longer known here.
+    // The connection was closed during its TLS handshake.
     if (connection === undefined) return void socket.destroy()
     connection.socket = socket
     this.#bySocket.set(socket, connection)
   }
 
-  /**
-   * Counts a request of the connection as soon as the head of the request has arrived. The body may still be
-   * on its way.
-   */
+  /** Called when the head of a request has arrived, perhaps before its body. */
   asked(socket: Duplex): void {
     const connection = this.#bySocket.get(socket)
     if (connection === undefined) return
@@ -189,8 +172,7 @@ export class Connections {
   }
 
   /**
-   * Counts one request of the connection as answered. If no other request is open, the connection is a
-   * stranger's again, and the next request must prove its sender.
+   * After its last answer, the connection is a stranger's again, and the next request must prove its sender.
    */
   answered(socket: Duplex): void {
     const connection = this.#bySocket.get(socket)
@@ -206,13 +188,12 @@ export class Connections {
   }
 
   /**
-   * Counts the connection as a client's or a member's, after other code has checked a token, a certificate or
-   * a member's proof. Returns false if the client must be refused, because the port has no room for one more
-   * client.
+   * Called after other code has checked a token, a certificate or a member's proof. Returns false if the port
+   * has no room for one more client.
    */
   proven(socket: Duplex, kind: 'client' | 'member'): boolean {
     const connection = this.#bySocket.get(socket)
-    // Without a connection object, the connection has closed, or another server owns it.
+    // Undefined: the connection has closed, or another server owns it.
     if (connection === undefined || connection.kind === kind) return true
     if (connection.raw.destroyed) return true
     if (kind === 'client' && !this.#hasRoom(connection)) return false
@@ -258,7 +239,6 @@ export class Connections {
     connection.deadline = this.#clock.after(patience, () => this.#tooLate(connection), { ref: false })
   }
 
-  /** Closes the oldest stranger among these connections (laws 2 and 4). */
   #closeOldest(among: ReadonlySet<Connection>, reason: string): void {
     const [oldest] = among as Set<Connection>
     if (oldest === undefined) return
@@ -297,7 +277,7 @@ export class Connections {
     return fresh
   }
 
-  /** Removes a connection from the counts of its kind, because it has closed or changes its kind. */
+  /** The connection has closed or changes its kind. */
   #left(connection: Connection): void {
     connection.deadline?.cancel()
     const { address, kind } = connection
@@ -308,8 +288,8 @@ export class Connections {
       this.#clients--
       of.clients--
     }
-    // With this kind, and without a place in #strangers, the connection is in no count. So a second call for
-    // the connection changes no count.
+    // A stranger without a place in #strangers is in no count. So a second call for the connection changes no
+    // count.
     connection.kind = 'stranger'
     if (of.clients === 0 && of.strangers.size === 0) this.#byAddress.delete(address)
   }
@@ -318,8 +298,8 @@ export class Connections {
 const TOO_LATE = refusalText(408, 'BAD_REQUEST', 'The whole request did not arrive in time.')
 
 /**
- * Returns the address by which connections are counted. For IPv6, this is the network (the first 64 bits),
- * because one user can have all 2^64 addresses of a network.
+ * For IPv6, connections are counted by the network (the first 64 bits), because one user can have all 2^64
+ * addresses of a network.
  */
 export function addressOf({ remoteAddress = 'unknown' }: Socket): string {
   const address = remoteAddress.replace(/^::ffff:(?=[0-9.]+$)/i, '')

@@ -24,8 +24,8 @@ export type RestoreOptions = Pick<OpenOptions, 'id' | 'members' | 'cluster'> & {
 export async function restore(path: string, options: RestoreOptions): Promise<undefined> {
   if (typeof path !== 'string' || path === '' || path.includes('\0'))
     throw new TypeError('restore: path must be the path of a backup')
-  // No port is opened here, so the options of the port need no check. The addresses of the other members are
-  // not used.
+  // No port is opened here, so `insecure` skips the check that other machines cannot reach the port without a
+  // token.
   const { id, dir, members, cluster, logger } = checkOptions({ ...options, insecure: true })
   if (dir === undefined) throw new TypeError('dir must be the path of an empty or new folder')
   const urls = Object.entries(members ?? { [id]: '' }).sort(([a], [b]) => (a < b ? -1 : 1))
@@ -35,7 +35,7 @@ export async function restore(path: string, options: RestoreOptions): Promise<un
     peers: Object.fromEntries(urls.map(([name, url]) => [name, { url, incarnation: '' }])),
   }
   return withDisk(`${path} cannot be restored into ${dir}`, async () => {
-    // Fails here if the backup cannot be read, before the directory is made.
+    // An unreadable backup fails here, before the directory is made.
     await access(path)
     const isNew = !(await exists(dir))
     const lock = await lockDirectory(dir, systemClock(uptime))
@@ -61,14 +61,13 @@ const exists = (path: string): Promise<boolean> =>
   )
 
 /**
- * Names that may be in an empty directory: lost+found, which a file system creates where it is mounted, and
- * the lock file of the directory.
+ * Names that an empty directory may have: lost+found of the file system, and the lock file of the directory.
  */
 const ALLOWED_NAMES = /^(lost\+found|lock\.\d.*)$/
 
 /**
- * Rejects if the directory has other files. An old log would contradict the restored state, and files of
- * other programs would be mixed with files of the member.
+ * An old log would contradict the restored state, and files of other programs would be mixed with files of
+ * the member.
  */
 async function refuseUsed(dir: string): Promise<void> {
   const names = (await readdir(dir)).filter((name) => !ALLOWED_NAMES.test(name))

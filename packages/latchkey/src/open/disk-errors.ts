@@ -3,9 +3,8 @@
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 
 /**
- * Runs the function. If the file system fails, the function throws ERR_STORAGE_FAILED with `what` and the
- * reason in its message. Use this function only before the member runs, because its error says that nothing
- * was applied.
+ * Converts an error of the file system to ERR_STORAGE_FAILED. The error says that nothing was applied, so use
+ * this function only before the member runs.
  */
 export async function withDisk<T>(what: string, run: () => Promise<T>): Promise<T> {
   try {
@@ -20,9 +19,7 @@ export async function withDisk<T>(what: string, run: () => Promise<T>): Promise<
   }
 }
 
-/**
- * Returns whether the error comes from the file system. Only an error of a socket has the field `address`.
- */
+/** An error with the field `address` comes from a socket. */
 const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && !(error instanceof TypeError) && 'syscall' in error && !('address' in error)
 

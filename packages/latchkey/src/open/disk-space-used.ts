@@ -5,10 +5,7 @@ import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DiskUse } from '@latchkey/protocol'
 
-/**
- * Adds up the sizes of all files of the state and of the log. The member writes and deletes files meanwhile,
- * so the sum is approximate.
- */
+/** The member writes and deletes files meanwhile, so the sums are approximate. */
 export async function diskUse(state: string, log: string): Promise<DiskUse> {
   const [stateBytes, logBytes, disk] = await Promise.all([bytesBelow(state), bytesBelow(log), statfs(log)])
   return {
@@ -19,7 +16,7 @@ export async function diskUse(state: string, log: string): Promise<DiskUse> {
   }
 }
 
-/** Returns the bytes of all files below the folder. A file that was deleted meanwhile counts as 0. */
+/** A file that was deleted meanwhile counts as 0 bytes. */
 async function bytesBelow(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
   const sizes = entries.map(async (entry) => {

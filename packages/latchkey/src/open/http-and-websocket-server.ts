@@ -2,9 +2,8 @@
 // that take too long, and bytes that are no HTTP.
 //
 // Law: after a refusal, a socket is closed within REFUSED_MS, and a silent socket is closed after its limit
-// (connections-of-port.ts). The law holds for each refusal: for bytes that are not HTTP, heads that are too
-// long or too slow, unknown paths and unwanted WebSockets. It also holds for a client that does not answer a
-// close frame.
+// (connections-of-port.ts). The law holds for each refusal, for example of bytes that are no HTTP, slow heads
+// and unwanted WebSockets. The law also holds for a client that does not answer a close frame.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https'
@@ -21,15 +20,9 @@ import { isWebSocket } from './upgrade-header-removal.js'
 import { refusalText } from './problem-json.js'
 import type { TlsOptions } from './tls-options.js'
 
-/**
- * Handles a request. Its response emits 'close' exactly once, even if the connection closes before the
- * response is written.
- */
+/** The response emits 'close' exactly once, even if the connection closes before the response is written. */
 export type Request = (request: IncomingMessage, response: ServerResponse) => void
-/**
- * Handles a request for a WebSocket. The handler calls `proven` when it knows the caller's identity. `proven`
- * returns false if the port has no room for one more client.
- */
+/** The handler calls `proven` when it knows the caller's identity. */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven) => void
 
 export interface PortOptions {
@@ -46,14 +39,14 @@ interface Port {
   readonly connections: Connections
 }
 
-/** In ms. The head of a request must arrive within this time. Otherwise the connection is closed. */
+/** In ms. The longest time for the head of a request. */
 const HEAD_MS = 10_000
-/** In ms. A whole request must arrive within this time. Otherwise the connection is closed. */
+/** In ms. The longest time for a whole request. */
 const REQUEST_MS = 60_000
 /** In ms. Node checks HEAD_MS and REQUEST_MS at this interval. */
 const LOOK_MS = 1_000
 
-/** Makes a server that does not listen yet. Throws a TypeError if a certificate cannot be read. */
+/** The server does not listen yet. Throws a TypeError if a certificate cannot be read. */
 export function makePort(options: PortOptions): Port {
   const { tls, clock, refusals, maxConnections = CAPS.connections } = options
   const server = makeServer(tls)
@@ -75,14 +68,14 @@ export function makePort(options: PortOptions): Port {
   const opened = tls === undefined ? 'connection' : 'secureConnection'
   server.on(opened, (socket: Socket) => requests.watch(socket))
   server.on('request', (request, response) => requests.come(request, response))
-  // Node calls this listener for an Expect header other than '100-continue'. The server ignores the header.
+  // The server ignores an Expect header other than '100-continue'.
   server.on('checkExpectation', (request, response) => requests.come(request, response))
   server.on('upgrade', (request, socket, head) => {
     if (!isWebSocket(request))
       return requests.again(request, socket, head, () => void server.emit(opened, socket))
-    // The socket is destroyed after an error. An error without a listener would end the process.
+    // An error without a listener would end the process.
     socket.on('error', () => socket.destroy())
-    // After the last bytes are written, the other side has REFUSED_MS to close the connection.
+    // After the last written bytes, the other side has REFUSED_MS to close the connection.
     socket.once('finish', () => void clock.after(REFUSED_MS, () => socket.destroy(), { ref: false }))
     const whole = requests.upgraded(socket, head)
     connections.upgraded(socket)
@@ -93,12 +86,11 @@ export function makePort(options: PortOptions): Port {
 }
 
 /**
- * Makes the server. With TLS, the server asks each client for a certificate, but accepts clients without a
- * certificate. The check of the client's identity comes later.
+ * With TLS, the server asks for a certificate, but also accepts clients without one. The check of the
+ * client's identity comes later.
  */
 function makeServer(tls: TlsOptions | undefined): Server {
-  // If Node refused a request without a Host header, the refusal would have no body with a reason. So Node
-  // must not check this header.
+  // A refusal by Node of a request without a Host header would have no body with a reason.
   const look = { connectionsCheckingInterval: LOOK_MS, requireHostHeader: false }
   if (tls === undefined) return createServer(look)
   try {
@@ -110,7 +102,7 @@ function makeServer(tls: TlsOptions | undefined): Server {
   }
 }
 
-/** Uses the new certificates for new connections. Open connections continue with the old certificates. */
+/** New connections use the new certificates. Open connections continue. */
 export function useTls(server: Server, tls: TlsOptions | undefined): void {
   if (tls !== undefined && server instanceof SecureServer) server.setSecureContext(serverTls(tls))
 }
@@ -145,7 +137,6 @@ const HTTP_REFUSALS = new Map<string | undefined, HttpRefusal>([
   ],
 ])
 
-/** Answers bytes that are no HTTP request with a status and a problem body. */
 function refuse({ clock, refusals }: PortOptions, { code }: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || code === 'ECONNRESET') return void socket.destroy()
   const refusal = HTTP_REFUSALS.get(code) ?? UNREADABLE
@@ -175,8 +166,8 @@ export async function listen(
     server.once('error', (error) => reject(listenTrouble(at, error)))
     server.listen(at.port, at.host, resolve)
   })
-  // Node emits this error when a connection could not be accepted because too many files are open. Without a
-  // listener, the error would end the process.
+  // With too many open files, a connection cannot be accepted. Without a listener, this error would end the
+  // process.
   server.on('error', () => {})
   return {
     connections,

@@ -1,12 +1,11 @@
-// Driver: owns the stores of HTTP callers, one for each identity. Such a store uses a client connection with
-// the caller's identity. That connection checks the rights, as for a WebSocket, so no HTTP route needs to
-// check rights.
+// Driver: owns the stores of HTTP callers, one for each identity. The client connection of such a store has
+// the caller's identity and checks the rights. So no HTTP route needs to check rights.
 
 import type { ClientStore } from '@latchkey/client'
 import { ANONYMOUS, type Identity } from '../member/identity-and-rights.js'
 
 export class HttpCallerStores {
-  /** The member's own store. If no tokens are configured, every caller uses this store. */
+  /** The member's own store. Without configured tokens, every caller uses this store. */
   readonly #own: ClientStore
   readonly #make: (who: Identity) => ClientStore
   readonly #stores = new Map<Identity, ClientStore>()
@@ -18,8 +17,8 @@ export class HttpCallerStores {
   }
 
   /**
-   * Returns the store of an identity. There are at most as many stores as tokens. A token with all rights has
-   * its own store too. Otherwise the watches of its callers would continue after the token was removed.
+   * There are at most as many stores as tokens. A token with all rights also has its own store. Otherwise the
+   * watches of its callers would continue after the removal of the token.
    */
   of(who: Identity): ClientStore {
     if (this.#closed || who === ANONYMOUS) return this.#own
@@ -28,9 +27,7 @@ export class HttpCallerStores {
     return known
   }
 
-  /**
-   * Closes the stores of identities that are no longer valid. Open calls of these stores end with ERR_CLOSED.
-   */
+  /** Open calls of the closed stores end with ERR_CLOSED. */
   keepOnly(isKnown: (who: Identity) => boolean): void {
     for (const [who, store] of this.#stores) {
       if (isKnown(who)) continue

@@ -2,14 +2,14 @@
 // of a connection, and the bytes that are parsed in one turn of the event loop.
 //
 // Laws:
-//   1. A connection has at most CAPS.unansweredRequests requests that wait for their answers. The member
-//      closes a connection that sends more requests.
-//   2. In one turn of the event loop, this file begins one request of each connection and parses SLICE bytes
-//      of the connection. All connections together get TURN_MS of a turn. The other bytes wait for the next
-//      turn.
-//   3. When a connection closes, each of its responses that has not emitted 'close' before emits 'close'.
+//   1. A connection has at most CAPS.unansweredRequests unanswered requests. The member closes a connection
+//      that sends more.
+//   2. A turn of the event loop begins one request of each connection and parses SLICE bytes of the
+//      connection. All connections together get TURN_MS of a turn. The other bytes wait for the next turn.
+//   3. When a connection closes, each response of the connection emits 'close', unless the response has
+//      emitted 'close' before.
 //
-// Without laws 1 and 2: a stranger sends 20,000 requests at once over each of four connections. Node parses
+// Without laws 1 and 2: a stranger sends 20,000 requests together over each of four connections. Node parses
 // and begins all these requests in one turn. For ten seconds, the member reads nothing from clients or
 // members. Without law 3: Node keeps an answer back until all earlier answers of the connection are written.
 // If the connection is destroyed before that, the later response emits no event. The count of open calls then
@@ -26,22 +26,18 @@ import { CAPS } from '@latchkey/protocol'
 import { addressOf } from './connections-of-port.js'
 import { plainHead } from './upgrade-header-removal.js'
 
-/** In ms. HTTP requests may use this much of one turn of the event loop. The rest waits for the next turn. */
+/** In ms. HTTP requests may use this much of one turn of the event loop. */
 const TURN_MS = 5
-/**
- * In bytes. This file parses at most this much of a connection at once: up to 160 requests, or a large part
- * of a request's head.
- */
+/** In bytes: up to 160 requests, or a large part of a request's head. */
 const SLICE = 4 * 1024
 
 interface HttpRequestsPorts {
   readonly clock: Pick<Clock, 'now'>
   readonly refusals: RefusalLog
-  /** Runs a function in the next turn of the event loop. */
   readonly nextTurn: Defer
-  /** Called when the head of a request has arrived, even if the request must wait for its turn. */
+  /** Called when the head of a request has arrived. The request may have to wait for its turn. */
   came(request: IncomingMessage, response: ServerResponse): void
-  /** Called when the turn of the request has come. The function handles the request. */
+  /** Handles the request, whose turn has come. */
   begin(request: IncomingMessage, response: ServerResponse): void
 }
 
@@ -55,11 +51,10 @@ interface Connection {
   readonly unanswered: Set<ServerResponse>
   /** The requests that have arrived and wait for their turn. */
   readonly waiting: Arrival[]
-  /** The bytes that were received and are not parsed yet. */
   unparsed: Buffer[]
   /**
-   * True if Node has paused the connection because the client does not read its answers. Node resumes the
-   * connection itself.
+   * True after Node has paused the connection, because the client does not read its answers. Node also
+   * resumes the connection.
    */
   isStopped: boolean
   isCutOff: boolean
@@ -70,24 +65,20 @@ interface Connection {
 export class HttpRequests {
   readonly #ports: HttpRequestsPorts
   readonly #connections = new WeakMap<Duplex, Connection>()
-  /**
-   * The connections with requests or bytes that wait for the next turn of the event loop. The first
-   * connection of this set is served first.
-   */
+  /** The connections that wait for the next turn of the event loop. The first one is served first. */
   readonly #waiting = new Set<Connection>()
-  /** The time at which HTTP bytes were first parsed in this turn. Undefined if none were parsed yet. */
+  /** When HTTP bytes were first parsed in this turn. Undefined if none were parsed yet. */
   #turnBegan: number | undefined
 
   constructor(ports: HttpRequestsPorts) {
     this.#ports = ports
   }
 
-  /** Takes over the reading of a connection that Node's server has just accepted. */
+  /** Node's server has just accepted this connection. */
   watch(socket: Socket): void {
     const [parse] = socket.listeners('data') as Parse[]
-    // If Node's server has added no such listener (in a later version of Node), the connection cannot be
-    // limited and is closed. A thrown error would end the process, because this code runs in an event of the
-    // server.
+    // A later version of Node may add no such listener. The connection is then closed, because its bytes
+    // cannot be limited. An error thrown here would end the process.
     if (parse === undefined) return this.#refuse(socket)
     const connection: Connection = {
       socket,
@@ -109,9 +100,9 @@ export class HttpRequests {
 
   /**
    * Handles a request for another protocol as a plain HTTP request. `take` gives the connection to Node's
-   * server a second time, and the server then reads the request without its Upgrade header. If earlier
-   * requests of the connection are not answered, the connection is closed, because Node would never write the
-   * answer to this request. No known client sends such requests.
+   * server a second time, which reads the request without its Upgrade header. After an unanswered request,
+   * Node would never write the answer to this request, so the connection is closed. No known client sends
+   * such requests.
    */
   again(request: IncomingMessage, socket: Duplex, head: Buffer, take: () => void): void {
     const before = this.#connections.get(socket)
@@ -129,8 +120,8 @@ export class HttpRequests {
   }
 
   /**
-   * Called after each 'resume' event of the connection. If Node had paused the connection and has now resumed
-   * it, the function parses the bytes that have waited.
+   * Called after each 'resume' event. If Node itself had paused the connection, the waiting bytes are parsed
+   * now.
    */
   #resumed(connection: Connection): void {
     if (!connection.isStopped || connection.socket.isPaused()) return
@@ -138,10 +129,7 @@ export class HttpRequests {
     this.#parse(connection)
   }
 
-  /**
-   * Stops reading the connection, because the connection has become a WebSocket. Returns all bytes that
-   * arrived after the request.
-   */
+  /** The connection has become a WebSocket. Returns all bytes after the request. */
   upgraded(socket: Duplex, head: Buffer): Buffer {
     const connection = this.#connections.get(socket)
     if (connection === undefined) return head
@@ -168,7 +156,7 @@ export class HttpRequests {
     this.#hasTime()
   }
 
-  /** Returns whether HTTP may use more time in this turn. The first call in a turn starts the measurement. */
+  /** Whether HTTP may use more time in this turn. The first call in a turn starts the measurement. */
   #hasTime(): boolean {
     const { clock, nextTurn } = this.#ports
     const now = clock.now()
@@ -178,21 +166,20 @@ export class HttpRequests {
     return true
   }
 
-  /** Gives each waiting connection a turn: begins one of its requests and parses further bytes. */
+  /** Begins one request of each waiting connection, and parses further bytes. */
   #turn(): void {
     this.#turnBegan = undefined
     for (const connection of [...this.#waiting]) {
       if (!this.#hasTime()) return
       this.#waiting.delete(connection)
       const next = connection.waiting.shift()
-      // If further requests of this connection wait, the connection goes to the end of the queue.
+      // A connection with further requests goes to the end of the queue.
       if (connection.waiting.length > 0) this.#waiting.add(connection)
       if (next !== undefined) this.#ports.begin(...next)
       this.#parse(connection)
     }
   }
 
-  /** Parses bytes of the connection as long as HTTP has time in this turn. */
   #parse(connection: Connection): void {
     const { socket, parse } = connection
     while (connection.unparsed.length > 0) {
@@ -211,7 +198,9 @@ export class HttpRequests {
     }
   }
 
-  /** Closes a connection whose bytes this file cannot limit, because Node has changed how it reads HTTP. */
+  /**
+   * The bytes of the connection cannot be limited, because this version of Node reads HTTP in another way.
+   */
   #refuse(socket: Socket): void {
     const reason =
       'a connection was closed: this version of Node reads HTTP in another way; use a version that the README names'
@@ -230,10 +219,7 @@ export class HttpRequests {
     socket.destroy()
   }
 
-  /**
-   * Closes this connection after an error in its handler. An uncaught error would end the process and so all
-   * other connections.
-   */
+  /** An uncaught error of this connection would end the process, with all other connections. */
   #fail({ socket }: Connection, error: unknown): void {
     this.#ports.refusals.note(
       'http',

@@ -9,23 +9,20 @@ import type { Member } from '../member/member.js'
 import { embeddedIn, type Identity } from '../member/identity-and-rights.js'
 
 export interface LocalMember {
-  /** Returns the member, or undefined while it is opened again. */
+  /** Undefined while the member is opened again. */
   current(): Member | undefined
-  /** Returns why no member will run in this process any more. Undefined if a member runs or will run. */
+  /** Why no member will run in this process any more. Undefined if a member runs or will run. */
   failure(): LatchkeyError | undefined
-  /** Calls `run` when the present member has closed. The returned function cancels this. */
+  /** Calls `run` when the present member has closed. The returned function removes `run`. */
   onGone(run: () => void): () => void
-  /**
-   * Calls `run` when a member runs, or when it is certain that no member will run. The returned function
-   * cancels this.
-   */
+  /** Calls `run` when a member runs, or will certainly never run. The returned function removes `run`. */
   onSettled(run: () => void): () => void
 }
 
 /**
- * Returns how a store reaches its member. `who` is the HTTP caller for which the store sends its requests.
- * Without `who`, the store is the one that open() returned. Only that store uses links to other members while
- * this member has no contact with the leader (M28). HTTP callers can connect to another member themselves.
+ * `who` is the HTTP caller of the store. Without `who`, the store is the result of open(). Only that store
+ * uses links to other members while this member has no contact with the leader (M28). HTTP callers can
+ * connect to another member themselves.
  */
 export const localRoute = (local: LocalMember, who?: Identity): Route =>
   who === undefined
@@ -79,8 +76,8 @@ function otherMembers(local: LocalMember): OtherMembers {
 }
 
 /**
- * Returns the error for the store of a removed member. The store has no other member, so calls that need the
- * cluster fail immediately with this error.
+ * The store of a removed member has no other member. Calls that need the cluster fail immediately with this
+ * error.
  */
 const removedError = (id: string) =>
   new LatchkeyError(
@@ -90,8 +87,8 @@ const removedError = (id: string) =>
   )
 
 /**
- * Waits while the member is opened. Otherwise the store's attempt to connect would fail, and the store would
- * pause before its next attempt.
+ * Waits for the opening of the member. Otherwise the store's attempt to connect would fail, and the store
+ * would pause before its next attempt.
  */
 async function settled(local: LocalMember, signal: AbortSignal): Promise<Member> {
   for (;;) {

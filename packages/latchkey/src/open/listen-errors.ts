@@ -6,7 +6,7 @@ import type { Listen } from './options.js'
 interface Trouble {
   readonly why: string
   readonly next: string
-  /** True if the same address may be free at a later attempt. */
+  /** True if the address may be free at a later attempt. */
   readonly passes?: true
 }
 
@@ -40,7 +40,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   ENFILE: FILES,
 }
 
-/** Returns the message. `how` is the option or flag by which the user can choose another address. */
+/** `how` is the option or flag by which the user can choose another address. */
 export function cannotListen({ host, port }: Listen, error: NodeJS.ErrnoException, how: string): string {
   const { code = error.message } = error
   const at = `${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -49,8 +49,7 @@ export function cannotListen({ host, port }: Listen, error: NodeJS.ErrnoExceptio
 }
 
 /**
- * Returns the error for open(): ERR_BUSY if the address may be free later, and otherwise a TypeError, because
- * the address is a mistake in the options.
+ * ERR_BUSY if the address may be free later, and otherwise a TypeError, because the options have a mistake.
  */
 export function listenTrouble(listen: Listen, error: NodeJS.ErrnoException): Error {
   const what = cannotListen(listen, error, 'option listen, or the entry of this member in the option members')

@@ -11,7 +11,6 @@ export interface MemberWorld {
   readonly clock: Clock
   readonly nextTurn: Defer
   takeStorage(settings: Settings, clock: Clock): Promise<Storage>
-  /** Makes the connections to other members. Undefined means real sockets. */
   readonly transport?: ReplicaPorts['transport']
 }
 

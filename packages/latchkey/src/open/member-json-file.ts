@@ -1,6 +1,6 @@
-// Driver: the file member.json in a directory. The file has the id of the member that owns the directory, the
-// name of its cluster, and the date when the directory was made. The file also has all addresses that members
-// of the cluster have had. Raft's log has neither the cluster's name nor the addresses of removed members.
+// Driver: the file member.json in a directory. The file has the id of the directory's member, the name of its
+// cluster, the date of the directory, and all addresses that members of the cluster have had. Raft's log has
+// neither the cluster's name nor the addresses of removed members.
 //
 // Laws
 //   - The file is valid only if it has exactly the bytes that this build would write for its content, with
@@ -22,9 +22,9 @@ interface DirOwner {
 }
 
 interface Note extends DirOwner {
-  /** When the directory was made, as an ISO 8601 date. */
+  /** The date of the directory, in ISO 8601. */
   readonly born: string
-  /** The addresses that members of the cluster have had, each as `id url`. The newest address comes last. */
+  /** Each address is `id url`. The newest address comes last. */
   readonly known: readonly string[]
 }
 
@@ -33,10 +33,7 @@ const VERSION = 2
 /** How many addresses the file keeps. The oldest addresses are dropped. */
 const MOST_KNOWN = 256
 
-/**
- * A directory that belongs to this member. The caller must keep the directory locked as long as it uses this
- * object.
- */
+/** The user of this object must hold the lock of the directory. */
 export class OwnDirectory {
   readonly #dir: string
   #note: Note
@@ -51,32 +48,32 @@ export class OwnDirectory {
     return this.#note.born
   }
 
-  /** Returns whether this member of the cluster has or had this address. */
+  /** Also true for a former address of the member. */
   knows(id: string, url: string): boolean {
     return this.#note.known.includes(`${id} ${url}`)
   }
 
-  /** Resolves when all known addresses are on disk, or rejects when they could not be written. */
+  /** Resolves when all known addresses are on disk. */
   written(): Promise<void> {
     return this.#writing
   }
 
-  /** Adds the addresses of the present members. Resolves when the new addresses are on disk. */
+  /** Resolves when the new addresses are on disk. */
   learn(members: Readonly<Record<string, string>>): Promise<void> {
     const fresh = Object.entries(members).filter(([id, url]) => url !== '' && !this.knows(id, url))
     if (fresh.length === 0) return this.#writing
     const known = [...this.#note.known, ...fresh.map(([id, url]) => `${id} ${url}`)].slice(-MOST_KNOWN)
     this.#note = { ...this.#note, known }
-    // A write starts after the write before has ended. Otherwise two writes would mix their bytes in one
-    // file. If a write fails, the next write contains its addresses.
+    // Each write starts after the end of the previous one. Otherwise two writes would mix their bytes in one
+    // file. After a failed write, the next write contains its addresses.
     this.#writing = this.#writing.catch(() => {}).then(() => writeNote(this.#dir, this.#note))
     return this.#writing
   }
 }
 
 /**
- * Rejects with ERR_WRONG_CLUSTER if the file names another member or cluster. If the directory has no such
- * file, this member becomes its owner. The caller must have locked the directory.
+ * Rejects with ERR_WRONG_CLUSTER if the file names another member or cluster. Without the file, this member
+ * becomes the owner. The caller must hold the lock of the directory.
  */
 export async function claimDirectory(dir: string, { id, cluster }: DirOwner): Promise<OwnDirectory> {
   const found = await readNote(dir)
@@ -90,7 +87,7 @@ export async function claimDirectory(dir: string, { id, cluster }: DirOwner): Pr
   )
 }
 
-/** Returns the owner of the directory, or undefined if the directory has no file member.json. */
+/** Undefined if the directory has no file member.json. */
 export async function ownerOf(dir: string): Promise<DirOwner | undefined> {
   const note = await readNote(dir)
   return note && { id: note.id, cluster: note.cluster }
@@ -137,8 +134,7 @@ function render({ id, cluster, born, known }: Note): Buffer {
 }
 
 /**
- * Writes the file under another name, syncs it, and then renames it to member.json. So a crash never leaves
- * half a file under that name.
+ * The file gets its name after it is synced. So a crash never leaves half a file with the name member.json.
  */
 async function writeNote(dir: string, note: Note): Promise<void> {
   const path = join(dir, NAME)

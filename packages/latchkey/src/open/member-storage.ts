@@ -13,7 +13,7 @@ import type { Settings } from './options.js'
 import { claimDirectory, type OwnDirectory } from './member-json-file.js'
 import { closeToOthers } from './private-directory.js'
 
-/** The log and the state of a member. A member that is closed and opened again uses the same Storage. */
+/** A member that is closed and opened again uses the same Storage. */
 export interface Storage {
   readonly rows: RowStorage
   readonly fs: ReturnType<typeof nodeFileSystem>
@@ -26,8 +26,8 @@ export interface Storage {
 }
 
 /**
- * Locks the directory for this process, and opens the storage in it. This function changes nothing in the
- * directory before it has the lock, because another process may use the directory.
+ * This function changes nothing in the directory before it has the lock, because another process may use the
+ * directory.
  */
 export async function takeStorage({ dir, id, cluster, logger }: Settings, clock: Clock): Promise<Storage> {
   if (dir === undefined) {
@@ -64,8 +64,8 @@ export async function takeStorage({ dir, id, cluster, logger }: Settings, clock:
 }
 
 /**
- * Stores the addresses of members in member.json. If that fails, the error is only logged. At its next start,
- * this member then asks the unknown addresses for their cluster.
+ * A failed write of addresses is only logged. At its next start, this member asks the unknown addresses for
+ * their cluster.
  */
 function noteOf(note: OwnDirectory, logger: Logger): DirectoryNote {
   const failed = (error: unknown) =>

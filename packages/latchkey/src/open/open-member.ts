@@ -36,15 +36,11 @@ import { type OwnServer, type PortOptions, refuseUpgrade } from './http-and-webs
 export class OpenedMember {
   readonly store: EmbeddedStore & ClientStore
   readonly clock: Clock
-  /**
-   * Counts errors in handlers of connections, by kind of handler. Each error has closed only its own
-   * connection.
-   */
+  /** Counts errors in handlers of connections. An error closes only its own connection. */
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
-  /** Counts the bytes that clients have not read yet, and closes the slowest clients. */
+  /** Closes the slowest readers if clients leave too many bytes unread. */
   readonly unreadBytes: UnreadBytesLimit
-  /** Limits the memory for messages and bodies of which only a part has arrived. */
   readonly unfinished: UnfinishedMessagesLimit
   /** Undefined if requests are not traced. */
   readonly tracer: RequestTracer | undefined
@@ -60,10 +56,7 @@ export class OpenedMember {
   readonly #guardedUpgrade: OpenedMember['upgrade']
   #server: OwnServer | undefined
 
-  /**
-   * `refusals` counts refused connections. If the port is already open, the caller passes the port's own
-   * RefusalLog.
-   */
+  /** `refusals` counts refused connections. A port that is already open has its own RefusalLog. */
   static async open(
     settings: Settings,
     refusals?: RefusalLog,
@@ -155,7 +148,7 @@ export class OpenedMember {
     }
   }
 
-  /** The member that runs now. Undefined while the member is opened again after its state was deleted. */
+  /** Undefined while the member is opened again after the deletion of its state. */
   get current(): Member | undefined {
     return this.#running.member
   }
@@ -169,7 +162,7 @@ export class OpenedMember {
     return this.#callerStores.of(who)
   }
 
-  /** The address of this member, as its own log has it. Undefined if the log has no address. */
+  /** The address of this member in its own log. Undefined if the log has no address. */
   get address(): string | undefined {
     const url = this.current?.replica.node.raft.membership.peers[this.#settings.id]?.url
     return url === '' ? undefined : url
@@ -188,15 +181,11 @@ export class OpenedMember {
     return this.current.isLeft ? removed(this.#settings.id) : whyNoLeader(this.current.replica)
   }
 
-  /**
-   * Returns why this ready member opens no new session, or undefined if the member opens new sessions.
-   * Without a session, a new store can only read.
-   */
+  /** Why this ready member opens no new session. Without a session, a new store can only read. */
   warning(): string | undefined {
     return this.isReady() ? this.current?.kv.openSessions.whyNone() : undefined
   }
 
-  /** Returns values that are measured now, for the metrics. */
   figures(): MemberFigures {
     const { expiresAt } = this.#certificates
     return {
@@ -208,28 +197,20 @@ export class OpenedMember {
     }
   }
 
-  /** Returns the counters since the present member was opened. */
   counters(status: Status): Metric[] {
     return this.current?.counters(status) ?? []
   }
 
-  /** Resolves when the member has stopped because of a failure. */
   get failed(): Promise<LatchkeyError> {
     return this.#running.failed
   }
 
-  /**
-   * Returns the identity of the caller with this certificate or token. Returns an error if `auth.tokens` has
-   * no entry for the certificate or the token.
-   */
+  /** Returns an error if `auth.tokens` has no entry for the certificate or the token. */
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError {
     return callerOf(this.#identities, this.#settings.tls, token, socket)
   }
 
-  /**
-   * Uses new certificates and tokens from now on. If the call throws, the old certificates and tokens stay in
-   * use.
-   */
+  /** If the call throws, the old certificates and tokens stay in use. */
   reload(given: ReloadOptions): void {
     this.#settings = reloaded(this.#settings, given, !this.isAlone, this.clock.instant().wall)
     this.#server?.useTls(this.#settings.tls)
@@ -261,13 +242,13 @@ export class OpenedMember {
     refuseUpgrade(socket, '404 Not Found', this.clock)
   }
 
-  /** Returns the options for a port that belongs to this member alone. */
+  /** For a port that belongs to this member alone. */
   arrivals(tls: TlsOptions | undefined): Omit<PortOptions, 'request'> {
     const { clock, refusals } = this
     return { tls, clock, refusals, upgrade: (...arrival) => this.upgrade(...arrival) }
   }
 
-  /** Sets the server of this member's port. The server is closed with the member. */
+  /** The server of this member's port is closed with the member. */
   serveAt(server: OwnServer): void {
     this.#server = server
   }

@@ -61,18 +61,17 @@ async function openStore(options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
 }
 
 /**
- * In ms. If another process already has the port, this process waits at most this long until the other
- * process also locks the directory. A process that starts opens its port, and locks its directory in less
- * than this time after that.
+ * In ms. If another process has the port, this process waits at most this long for a lock of the directory. A
+ * starting process locks its directory less than this time after it has opened its port.
  */
 const START_MS = 500
-/** In ms. During START_MS, this process tests the lock of the directory at this interval. */
+/** In ms, between two tests of the lock. */
 const LOOK_MS = 20
 
 /**
- * Throws the error of the port, or a more useful error. If two processes start with the same options, the
- * second process fails at the port. A moment later, the first process has locked the directory. This function
- * waits for that lock and then throws ERR_DIR_LOCKED, which names the cause.
+ * If two processes start with the same options, the second process fails at the port. A moment later, the
+ * first process has locked the directory. So this function waits for the lock and throws ERR_DIR_LOCKED,
+ * which names the cause.
  */
 async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
   if (dir === undefined || !isLatchkeyError(error, 'ERR_BUSY')) throw error
@@ -85,8 +84,8 @@ async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
 }
 
 /**
- * Opens a member for which the user gave no address. A new cluster of one member has no port. If other
- * members were added later, the log contains the member's address, and the member listens there.
+ * The user gave no address. A new cluster of one member has no port. After other members were added, the log
+ * contains the member's address, and the member listens there.
  */
 async function withoutAddress(settings: Settings, options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
   const member = await openIn(settings)
@@ -101,7 +100,7 @@ async function withoutAddress(settings: Settings, options: OpenOptions<As>): Pro
   }
 }
 
-/** Opens a member without a port, for a caller such as the sidecar, which has a port of its own. */
+/** Opens a member without a port. The sidecar has its own port. */
 export async function openMember(options: OpenOptions<As>): Promise<OpenedMember> {
   return openIn(checkOptions(options))
 }

@@ -126,14 +126,14 @@ export interface Settings {
   readonly drift: number
   readonly sessionLife: number
   readonly tls: TlsOptions | undefined
-  /** The tokens in the option `auth`, together with the tokens in the tokens file (`auth.file`). */
+  /** Includes the tokens of the tokens file (`auth.file`). */
   readonly auth: Auth | undefined
-  /** The option `auth` as the user gave it. A reload finds the path of the tokens file in this field. */
+  /** The option `auth` of the user. A reload needs its path of the tokens file. */
   readonly givenAuth: AuthOptions | undefined
   readonly as: As
   readonly onUndecodable: OnUndecodable
   readonly logger: Logger
-  /** The option `tracing`. Undefined means that the member traces if an OpenTelemetry SDK is registered. */
+  /** Undefined means that the member traces if an OpenTelemetry SDK is registered. */
   readonly tracing: boolean | undefined
   readonly signal: AbortSignal | undefined
 }
@@ -220,7 +220,7 @@ export function checkOptions(options: OpenOptions<As>): Settings {
   return settings
 }
 
-/** Refuses null. Only undefined means that an option is left out. */
+/** An option that is left out is undefined, and never null. */
 function refuseNull(value: unknown, name: string): void {
   if (value === null) throw new TypeError(`${name} must not be null: leave it out for its default`)
 }
@@ -277,10 +277,7 @@ function checkListen(options: OpenOptions<As>, own: string | undefined): Setting
   return own === undefined ? undefined : hostAndPort(own)
 }
 
-/**
- * Returns the host and port at which a member with this address listens. Throws a TypeError if other machines
- * could reach the port without TLS and tokens.
- */
+/** Throws a TypeError if other machines could reach the port without TLS and tokens. */
 export function listenAt(url: string, { tls, auth, insecure }: OpenOptions<As>): Listen {
   const listen = hostAndPort(url)
   refuseOpenDoors({ listen, tls, auth }, insecure === true)

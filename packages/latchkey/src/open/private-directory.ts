@@ -1,6 +1,5 @@
-// Driver: makes a member's directory private to its user. The directory contains all data of the store.
-// `mkdir` gives a directory the mode 0755, with which every user of the machine could read all data without a
-// token.
+// Driver: makes a member's directory private to its user. `mkdir` gives a directory the mode 0755, with which
+// every user of the machine could read all data of the store without a token.
 
 import { chmod, stat } from 'node:fs/promises'
 import type { Logger } from '@latchkey/base'
@@ -9,10 +8,7 @@ import { LatchkeyError } from '@latchkey/protocol'
 const OWNER_ONLY = 0o700
 const OTHERS = 0o077
 
-/**
- * Removes the permissions of other users from the directory. Rejects if the directory belongs to another user
- * and others may read it.
- */
+/** Rejects if the directory belongs to another user and has permissions for others. */
 export async function closeToOthers(dir: string, logger: Logger): Promise<void> {
   // On Windows, files have no such permissions.
   if (process.getuid === undefined) return

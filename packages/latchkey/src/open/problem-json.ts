@@ -4,7 +4,6 @@ import { STATUS_CODES } from 'node:http'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** Adds the fields that RFC 9457 names to the fields that every refusal has. */
 export const problemJson = (status: number, body: { readonly message?: unknown }): object => ({
   title: STATUS_CODES[status],
   status,
@@ -12,7 +11,7 @@ export const problemJson = (status: number, body: { readonly message?: unknown }
   ...body,
 })
 
-/** Returns a whole HTTP answer as text, for a connection for which Node has made no response object. */
+/** A whole HTTP answer, for a connection for which Node has made no response object. */
 export function refusalText(status: number, code: string, message: string): string {
   const body = problemJson(status, { code, message, retryable: false, outcome: 'not-applied' } as {
     message: string

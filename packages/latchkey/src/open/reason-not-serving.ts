@@ -8,7 +8,7 @@ import { removed } from '../member/own-membership.js'
 export const openingAnew = (): LatchkeyError =>
   new LatchkeyError('ERR_NO_LEADER', 'This member is being opened anew.')
 
-/** Returns undefined if the member serves clients. `member` is undefined while the member is opened again. */
+/** Undefined if the member serves clients. `member` is undefined while the member is opened again. */
 export function whyNotServed(member: Member | undefined): LatchkeyError | undefined {
   if (member === undefined) return openingAnew()
   if (member.replica.isAsking) return new LatchkeyError('ERR_NO_LEADER', ASKING)

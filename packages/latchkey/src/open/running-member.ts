@@ -18,7 +18,7 @@ import type { Storage } from './member-storage.js'
 
 type Changes = {
   gone: undefined
-  /** Emitted when a member serves its stores, or when it is certain that no member will. */
+  /** Emitted when a member serves its stores, or will certainly never do so. */
   settled: undefined
   failed: LatchkeyError
 }
@@ -27,11 +27,10 @@ interface Ports {
   readonly storage: Storage
   readonly world: MemberWorld
   readonly turns: Turns
-  /** Returns the present settings. Certificates and tokens can change while the member runs. */
+  /** Certificates and tokens can change during the run of the member. */
   readonly settings: () => Settings
   readonly transport: ReplicaPorts['transport']
   readonly tracer: RequestTracer | undefined
-  /** Closes the connections of all clients, so that they connect to another member. */
   readonly sendAway: () => void
   readonly quorum: (event: StoreEvents['quorum']) => void
 }
@@ -54,7 +53,7 @@ export class CurrentMember implements LocalMember {
     return this.#member
   }
 
-  /** Returns the member, or undefined while no member serves its stores. */
+  /** Undefined while no member serves its stores. */
   current(): Member | undefined {
     return this.#isAsking ? undefined : this.#member
   }
@@ -75,7 +74,6 @@ export class CurrentMember implements LocalMember {
     return this.#changes.on('settled', run)
   }
 
-  /** Resolves when the member has stopped because of a failure. */
   get failed(): Promise<LatchkeyError> {
     return new Promise((resolve) => {
       if (this.#failure !== undefined) resolve(this.#failure)
@@ -84,9 +82,9 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * True while the member asks other members for the id of their cluster. The user gave addresses that the
-   * log does not know, so these members may belong to another cluster. The member serves no client before
-   * each of these members has answered, or was silent for too long.
+   * True while the member asks addresses that its log does not know for the id of their cluster. The user may
+   * have given addresses of another cluster. Until each address has answered, or was silent for too long, the
+   * member serves no client.
    */
   get #isAsking(): boolean {
     return this.#member?.replica.isAsking === true
@@ -97,8 +95,7 @@ export class CurrentMember implements LocalMember {
     const { rows, fs, dir, note, diskUse } = storage
     const { clock, nextTurn } = world
     const { logger } = settings()
-    // `run` is called at the end of this turn of the event loop, after all functions that send messages in
-    // this turn.
+    // Calls `run` at the end of this turn of the event loop, after all messages of this turn are sent.
     const later = (run: () => void) => turns.work(() => turns.end(run))
     const member = await Member.open(settings(), {
       fs,
@@ -127,10 +124,7 @@ export class CurrentMember implements LocalMember {
     else this.#serve()
   }
 
-  /**
-   * Lets the member serve its stores. Called when the member is open, and again when the addresses that the
-   * log did not know have been checked.
-   */
+  /** Called when the member is open, and again when unknown addresses are checked (`#isAsking`). */
   #serve(): void {
     if (this.#member === undefined || this.#isAsking || this.#failure !== undefined) return
     const { settings, world, quorum } = this.#ports
@@ -140,8 +134,8 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * Stops serving, because the member has failed and does not continue. All requests end with this error at
-   * once, and clients connect to other members.
+   * The member has failed and does not continue. All requests end immediately with this error, and clients
+   * connect to other members.
    */
   #onFailed(error: LatchkeyError): void {
     if (this.#failure !== undefined) return
@@ -163,14 +157,14 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * Rebuilds the state after this turn of the event loop has sent its answers (M25). Otherwise the client
+   * The rebuild begins after this turn of the event loop has sent its answers (M25). Otherwise the client
    * that asked for the rebuild would get no answer.
    */
   #rebuildLater(later: Defer): void {
     later(() => this.#ports.world.nextTurn(() => this.#rebuild()))
   }
 
-  /** Starts a rebuild, if none is running. A request during a rebuild is answered by that rebuild. */
+  /** A request during a rebuild starts no second rebuild. */
   #rebuild(): void {
     if (this.#closing || this.#failure !== undefined) return
     this.#rebuilding ??= this.#buildAnew().finally(() => {
@@ -178,10 +172,7 @@ export class CurrentMember implements LocalMember {
     })
   }
 
-  /**
-   * Deletes the state and opens the member again. The member keeps its log and its vote, and other members
-   * send the state.
-   */
+  /** The member keeps its log and its vote, and the leader sends the state. */
   async #buildAnew(): Promise<void> {
     const { settings, storage } = this.#ports
     settings().logger.warn('the state of this member is deleted, and another member will send it again')
@@ -206,7 +197,6 @@ export class CurrentMember implements LocalMember {
     await member?.close()
   }
 
-  /** Forbids further rebuilds, because the member will be closed. */
   willClose(): void {
     this.#closing = true
   }
@@ -222,6 +212,6 @@ export class CurrentMember implements LocalMember {
   }
 }
 
-/** Returns whether the membership in the member's log contains other members. */
+/** True if the membership in the member's log has other members. */
 export const hasOthers = ({ id, replica }: Member): boolean =>
   Object.keys(replica.node.raft.membership.peers).some((other) => other !== id)

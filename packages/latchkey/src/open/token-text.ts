@@ -10,15 +10,13 @@ import { RIGHTS, type Right, type TokenEntry } from '../member/identity-and-righ
 const HOW =
   'the rights are read, write and admin, joined with +; a secret that contains a colon needs rights in front of it: read+write+admin:SECRET'
 
-/**
- * Returns the token. `place` names the entry in error messages, which never contain a piece of the secret.
- */
+/** `place` names the entry in error messages, which never contain a piece of the secret. */
 export function parseToken(text: string, place: string): TokenEntry {
   const at = text.indexOf(':')
   if (at < 0) return { token: text }
   const words = text.slice(0, at).split('+')
   const wrong = words.find((word) => !isRight(word))
-  // The word may be a piece of the secret, so the message does not show it.
+  // The message does not show the word, which may be a piece of the secret.
   if (wrong !== undefined)
     throw new TypeError(
       `${place}: there is no such right before the colon${didYouMean(wrong, RIGHTS)}; ${HOW}`,

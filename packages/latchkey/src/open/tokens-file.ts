@@ -6,8 +6,8 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 import { CAPS } from '@latchkey/protocol'
 
 /**
- * The permissions that make the file unsafe: any permission for other users, and write permission for the
- * group. The group may read the file, because systemd passes credentials in this way.
+ * The forbidden permissions: any for other users, and writing for the group. The group may read the file,
+ * because systemd passes credentials in this way.
  */
 const TOO_OPEN = 0o027
 
@@ -16,16 +16,14 @@ interface WrittenAuth {
   readonly memberToken?: unknown
 }
 
-/**
- * Reads the file. Throws a TypeError that says what to do. Its message never contains a piece of the file.
- */
+/** Throws a TypeError that says what to do. The message never contains a piece of the file. */
 export function readTokensFile(path: string): WrittenAuth {
   const text = readClosed(path)
   let json: unknown
   try {
     json = JSON.parse(text)
   } catch {
-    // The message of JSON.parse contains a piece of the text, so this error does not show it.
+    // The message of JSON.parse would show a piece of the text.
     throw new TypeError(`auth.file: ${path} is not JSON, or is incomplete`)
   }
   if (typeof json !== 'object' || json === null || Array.isArray(json))
@@ -38,7 +36,7 @@ export function readTokensFile(path: string): WrittenAuth {
 function readClosed(path: string): string {
   let file: number
   try {
-    // Without O_NONBLOCK, `open` would wait for a writer if the path is a pipe.
+    // Without O_NONBLOCK, `open` would wait for the writer of a pipe.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (cause) {
     throw new TypeError(`auth.file: ${path} cannot be read: ${(cause as NodeJS.ErrnoException).code}`, {

@@ -1,10 +1,10 @@
 // Driver: reads the files with certificates and tokens again after a signal, and when a file has changed.
 //
-// Law: the reloader notices each change of a file sooner or later. The size and times of the files are noted
-// before their contents are read, also before they are read for the first time. Without this law: an operator
-// replaces a certificate while the member opens, and the member keeps the expired one until the next change.
-// If a file changes during the reading, the next check notices the change. If a file is half written, the
-// reload fails and the old contents stay in use. The next check notices the rest of the write.
+// Law: the reloader notices each change of a file sooner or later. So the size and times of the files are
+// noted before each reading of their contents, also before the first. Without this law: an operator replaces
+// a certificate while the member opens, and the member keeps the expired one until the next change. The
+// reload of a half-written file fails, and the old contents stay in use. The next check notices the rest of
+// the write.
 
 import { stat } from 'node:fs/promises'
 import type { Clock, Logger, Timer } from '@latchkey/base'
@@ -13,26 +13,20 @@ interface ReloaderPorts {
   readonly clock: Clock
   readonly logger: Logger
   readonly files: readonly string[]
-  /** The state of the files before their contents were first read, from `Reloader.look`. */
+  /** From `Reloader.look`, before the files were first read. */
   readonly seen: string
-  /**
-   * Reads all files and uses their contents from now on. If a file is wrong, the function throws, and the old
-   * contents stay in use.
-   */
+  /** Reads all files. If a file is wrong, the function throws, and the old contents stay in use. */
   readonly reload: () => void
 }
 
-/** In ms. The reloader looks for changed files at this interval. */
+/** In ms, between two checks of the files. */
 const LOOK_MS = 2_000
 
 export class Reloader {
   readonly #ports: ReloaderPorts
   readonly counts = { ok: 0, refused: 0 }
   #seen: Promise<string>
-  /**
-   * What the reloader refused last: the state of the files and the reason. Undefined if the last reload
-   * succeeded.
-   */
+  /** The files and the reason of the last refusal. Undefined if the last reload succeeded. */
   #refused: string | undefined
   #timer: Timer | undefined
   #last: Promise<void> = Promise.resolve()
@@ -44,7 +38,7 @@ export class Reloader {
     if (ports.files.length > 0) this.#wait()
   }
 
-  /** Reads the files again, whether they have changed or not. */
+  /** Reads the files even if they have not changed. */
   run(why: string): Promise<void> {
     return this.#inTurn(async () => {
       this.#seen = Reloader.look(this.#ports.files)
@@ -52,9 +46,7 @@ export class Reloader {
     })
   }
 
-  /**
-   * Runs the step when the step before has ended. Two reloads at the same time would count one change twice.
-   */
+  /** Two reloads at the same time would count one change twice. */
   #inTurn(step: () => Promise<void>): Promise<void> {
     this.#last = this.#last.then(() => (this.#closed ? undefined : step()))
     return this.#last
@@ -104,7 +96,7 @@ export class Reloader {
     if (!this.#closed) this.#wait()
   }
 
-  /** Resolves to a text with the inode, size and times of each file. Never rejects. */
+  /** The text has the inode, size and times of each file. Never rejects. */
   static async look(files: readonly string[]): Promise<string> {
     const looks = files.map((path) =>
       stat(path).then(

@@ -1,5 +1,5 @@
-// Rule: the exports that run a sidecar. The settings have exports of their own, so that the options --help
-// and --print-config do not load the member's code.
+// Rule: the exports that run a sidecar. The settings are exported elsewhere, so that the options --help and
+// --print-config do not load the member's code.
 
 export { jsonLogger } from '@latchkey/daemon'
 export { openMember } from '../open/index.js'

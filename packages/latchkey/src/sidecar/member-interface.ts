@@ -23,33 +23,27 @@ import type { ReloadOptions } from '../open/check-reloaded-certificates-and-toke
 
 export interface Member {
   readonly store: KeyValueCalls & Pick<ClusterCalls, 'status' | 'transferLeadership' | 'close'>
-  /** Returns the store that runs an HTTP caller's calls with that caller's rights. */
   actAs(who: Identity): CallerStore
   readonly connectionErrors: ConnectionErrors
   readonly refusals: RefusalLog
   readonly unreadBytes: UnreadBytesLimit
   readonly unfinished: UnfinishedMessagesLimit
   readonly tracer?: RequestTracer | undefined
-  /** The address of this member, as its own log has it. Other members connect to this address. */
+  /** The address of this member in its own log, to which other members connect. */
   readonly address?: string | undefined
   isReady(): boolean
   whyNotReady?(): string | undefined
   warning?(): string | undefined
-  /**
-   * Returns the caller's identity by the certificate of the socket and the token, or the error for the
-   * caller.
-   */
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError
-  /** Accepts a WebSocket connection of a member or of a client. */
+  /** Accepts a WebSocket of a member or of a client. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven): void
   /**
-   * Uses new certificates and tokens from now on. If a certificate or token is wrong, the function throws a
-   * TypeError, and the old certificates and tokens stay in use.
+   * If a certificate or token is wrong, the function throws a TypeError, and the old certificates and tokens
+   * stay in use.
    */
   reload(given: ReloadOptions): void
   figures(): MemberFigures
   counters(status: Status): Metric[]
-  /** Resolves when the member has stopped because of a failure. */
   readonly failed: Promise<Error>
 }
 

@@ -1,9 +1,8 @@
 // Driver: owns a member and its port, from the opening of the port until the member has closed.
 //
 // Laws
-// - The sidecar opens its port before it changes anything on disk. So an address that cannot be used leaves
-//   the disk unchanged. (If the user gives a directory and no address, the sidecar first reads the address
-//   from the directory.)
+// - The sidecar opens its port before it changes anything on disk. So a start with an unusable address leaves
+//   the disk unchanged.
 // - A stop has four steps. First /readyz reports that the member is not ready. Then the member transfers its
 //   leadership while everything still works. Then the member finishes the calls in progress. Then the member
 //   closes. So a member answers no calls after it has unlocked its directory.
@@ -25,11 +24,11 @@ interface SidecarPorts {
   readonly clock: Clock
   readonly logger: Logger
   readonly openMember: OpenMember
-  /** Returns how many times the sidecar has read certificates and tokens again, by result. */
+  /** How many times certificates and tokens were read again, by result. */
   reloads?(): Readonly<Record<string, number>>
 }
 
-/** In ms. A stop waits this long for the transfer of leadership, and then continues without a transfer. */
+/** In ms. A stop waits at most this long for the transfer of leadership. */
 const HAND_OVER_MS = 3_000
 
 export class Sidecar {
@@ -87,14 +86,12 @@ export class Sidecar {
     return this.#portServer.port
   }
 
-  /** Resolves to the reason when the member has stopped because of a failure. */
   get failed(): Promise<Error> {
     return this.#member.failed
   }
 
   /**
-   * Uses new certificates and tokens from now on. If a certificate or token is wrong, the function throws,
-   * and the old certificates and tokens stay in use.
+   * If a certificate or token is wrong, the function throws, and the old certificates and tokens stay in use.
    */
   reload({ open: { tls, auth } }: SidecarOptions): void {
     this.#member.reload({ tls, auth })
@@ -116,8 +113,8 @@ export class Sidecar {
   }
 
   /**
-   * Transfers leadership, if this member is the leader. A follower must not call transferLeadership here,
-   * because its call would end the term of another member that does not stop.
+   * A follower must not call transferLeadership here, because its call would end the leadership of another
+   * member that does not stop.
    */
   async #handOver(): Promise<void> {
     const { store } = this.#member
@@ -127,10 +124,7 @@ export class Sidecar {
       await store.transferLeadership(undefined, { timeout: HAND_OVER_MS })
   }
 
-  /**
-   * Closes after the member has failed. A failed member has no leadership to transfer and cannot finish
-   * calls.
-   */
+  /** A failed member has no leadership to transfer and cannot finish calls. */
   async abandon(): Promise<void> {
     this.#portServer.close()
     await this.#member.store.close().catch(() => {})
@@ -176,8 +170,8 @@ export class Sidecar {
       observe: (route, code, millis) => metrics.observe(route, code, millis),
     })
     const upgrade: Upgrade = (request, socket, head, proven) => {
-      // Every web page sends its origin when it opens a WebSocket. On loopback, the host name is also checked
-      // against DNS rebinding. On other addresses, the check of the origin is enough.
+      // The browser sends the origin of a web page that opens a WebSocket. On loopback, the host name is also
+      // checked, because of DNS rebinding. On other addresses, the check of the origin is enough.
       const host = isLoopback(this.#options.listen.host) ? request.headers.host : undefined
       const refusal = refuseOrigin(guards, request.headers.origin, host)
       if (refusal === null) return member.upgrade(request, socket, head, proven)
@@ -192,7 +186,7 @@ export class Sidecar {
   }
 }
 
-/** Opens the member. If an option contradicts the directory, the function throws a ConfigError. */
+/** Throws a ConfigError if an option contradicts the directory. */
 async function openWith(options: OpenOptions, { openMember }: SidecarPorts): Promise<Member> {
   try {
     return await openMember(options)
@@ -214,10 +208,7 @@ const openPortServer = (
     refusals: new RefusalLog({ clock, logger }),
   })
 
-/**
- * Counts the bytes of this answer that the client has not read yet, until the client has read the answer or
- * has disconnected.
- */
+/** The unread bytes of the answer count until the client has read the answer or has disconnected. */
 function watchAnswer(unreadBytes: UnreadBytesLimit, response: ServerResponse): void {
   const reader = { waiting: () => response.writableLength, close: () => void response.destroy() }
   if (unreadBytes.wrote(reader)) response.once('close', () => unreadBytes.left(reader))
@@ -232,8 +223,8 @@ function addressOf(member: Member, { listen, open }: SidecarOptions): Listen {
 }
 
 /**
- * Adds the member's own address to the options. A cluster of one member stores this address, so that other
- * members can join later. A wildcard such as 0.0.0.0 is not stored, because no member can connect to it.
+ * A cluster of one member stores its address, so that other members can join later. A wildcard such as
+ * 0.0.0.0 is not stored, because no member can connect to a wildcard.
  */
 function withAddress(options: SidecarOptions): SidecarOptions {
   const { listen, open } = options
@@ -246,11 +237,11 @@ function withAddress(options: SidecarOptions): SidecarOptions {
 const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 /**
- * Returns the host names for which the port answers HTTP: the host names of the members, and the host names
- * in the settings. Undefined means any host name.
- * Law: a web page whose own host name resolves to this port (DNS rebinding) reads nothing. If the port
- * requires tokens, such a page has no token, so any host name is allowed beyond loopback. If the port
- * requires no tokens, only the host name distinguishes such a page from a program.
+ * The allowed names of the Host header: the host names of the members and of the settings. Undefined means
+ * any host name.
+ * Law: a web page whose own host name resolves to this port (DNS rebinding) reads nothing. Such a page has no
+ * token, so beyond loopback any host name is allowed if tokens are required. Without tokens, only the host
+ * name distinguishes such a page from a program.
  */
 function hostsOf({ listen, open, hosts }: SidecarOptions): ReadonlySet<string> | undefined {
   if (!isLoopback(listen.host) && open.auth !== undefined) return undefined

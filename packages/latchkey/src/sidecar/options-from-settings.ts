@@ -22,25 +22,23 @@ export interface SidecarOptions {
   readonly open: OpenOptions
   readonly listen: Listen
   /**
-   * True if the user gave no address. A member with a directory then listens at its address in the cluster's
-   * membership.
+   * True if the user gave no address. A member with a directory then listens at its address in its own log.
    */
   readonly isWithoutAddress: boolean
   readonly origins: readonly string[]
-  /** Further host names under which callers may use this port, besides the host names of the members. */
+  /** Allowed host names besides those of the members. */
   readonly hosts: readonly string[]
   readonly maxConnections: number
   readonly grace: number
   readonly logLevel: LogLevel
-  /** The files of certificates and tokens. The sidecar reads these files again when they change. */
+  /** The files of certificates and tokens, which are read again after a change. */
   readonly files: readonly string[]
-  /** The sidecar logs these warnings about the settings at its start. */
   readonly warnings: readonly string[]
-  /** The tokens, which no line of the log may contain. */
+  /** The tokens, which the log must not contain. */
   readonly secrets: readonly string[]
 }
 
-/** Converts the settings. `read` returns the text of a file, such as a certificate. */
+/** `read` returns the text of a file, such as a certificate. */
 export function sidecarOptions(settings: ResolvedSettings, read: (path: string) => string): SidecarOptions {
   try {
     return checked(settings, read)
@@ -139,7 +137,7 @@ function authOf(
   return { tokens, file, memberToken }
 }
 
-/** Returns warnings about settings that are allowed but unsafe. */
+/** Warns of settings that are allowed but unsafe. */
 function warningsOf(settings: ResolvedSettings): string[] {
   const shown = (['token', 'memberToken'] as const).filter((name) => settings[name].source.startsWith('flag'))
   return shown.map((name) => {
@@ -152,8 +150,8 @@ const missing = (name: string) =>
   `${name} is missing: give --${name}, LATCHKEY_${name.toUpperCase()}, or "${name}" in the configuration file`
 
 /**
- * Checks that the text is an origin in the form in which browsers send it. Any other form would never equal
- * the origin of a request.
+ * The text must have the form in which browsers send an origin. Another form would never equal the origin of
+ * a request.
  */
 function originOf(text: string): string {
   if (URL.canParse(text) && new URL(text).origin === text) return text
@@ -162,7 +160,6 @@ function originOf(text: string): string {
   )
 }
 
-/** Returns the host name in lower case. Throws a ConfigError if the text has a port or is no host name. */
 function hostOf(text: string): string {
   if (/^[A-Za-z0-9]([A-Za-z0-9._-]{0,252})$/.test(text)) return text.toLowerCase()
   throw new ConfigError(

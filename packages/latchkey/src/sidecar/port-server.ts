@@ -42,7 +42,7 @@ export class PortServer {
     this.refusals = refusals
   }
 
-  /** Opens the port. Throws a ConfigError if the address is in use or not allowed. */
+  /** Throws a ConfigError if the address is in use or not allowed. */
   static async open(options: PortServerOptions): Promise<PortServer> {
     const { listen } = options
     const portServer = PortServer.#make(options)
@@ -81,10 +81,7 @@ export class PortServer {
     useTls(this.#server, tls)
   }
 
-  /**
-   * Accepts no more connections. Idle connections are closed at once, and all others by a later call of
-   * `close`.
-   */
+  /** Closes the idle connections. A later call of `close` closes the others. */
   refuseNew(): void {
     this.#server.close()
     this.#server.closeIdleConnections()
@@ -104,8 +101,8 @@ const STARTING = {
 }
 
 /**
- * Answers requests while the member opens. /livez answers that the process is alive, and all other requests
- * get 503.
+ * Answers requests during the opening of the member. /livez answers that the process is alive, and all other
+ * requests get 503.
  */
 function notYet(request: IncomingMessage, response: ServerResponse): void {
   request.resume()

@@ -24,7 +24,7 @@ export function configText(settings: ResolvedSettings): string {
     .join('')
 }
 
-/** Returns the default of a setting whose default depends on other settings. */
+/** The default of a setting that depends on other settings. */
 function derived(name: (typeof SETTING_NAMES)[number], settings: ResolvedSettings): unknown {
   if (name === 'heartbeat') {
     const timeout = settings.electionTimeout.value
@@ -42,7 +42,7 @@ function shown(name: (typeof SETTING_NAMES)[number], value: unknown): unknown {
   return Array.isArray(value) ? value.map(hidden) : '***'
 }
 
-/** Hides the token of an entry. The rights are not secret, so they are printed. */
+/** Hides the token of an entry, but not the rights. */
 function hidden(entry: unknown): unknown {
   const rights = typeof entry === 'object' && entry !== null && 'rights' in entry ? entry.rights : undefined
   return Array.isArray(rights) ? `${rights.join('+')}:***` : '***'

@@ -6,13 +6,13 @@ import type { TokenEntry } from '../member/identity-and-rights.js'
 import { parseToken } from '../open/token-text.js'
 import { SETTING_NAMES, type SettingName, type SettingRow, rowOf, variableOf } from './settings-table.js'
 
-/** The configuration is wrong. The process then ends with exit code 78. */
+/** The configuration is wrong. The exit code is 78. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
 export interface Sources {
-  /** The parsed flags by name. The value of a flag is a text, a list of texts, or true. */
+  /** The parsed flags by name. A value is a text, a list of texts, or true. */
   readonly flags: Readonly<Record<string, unknown>>
   readonly env: Readonly<Record<string, string | undefined>>
   readonly file?: { readonly path: string; readonly text: string } | undefined
@@ -20,7 +20,7 @@ export interface Sources {
 
 interface Setting {
   readonly value: unknown
-  /** Where the value comes from: `flag --x`, `env LATCHKEY_X`, `file PATH` or `default`. */
+  /** `flag --x`, `env LATCHKEY_X`, `file PATH` or `default`. */
   readonly source: string
 }
 export type ResolvedSettings = Readonly<Record<SettingName, Setting>>
@@ -52,7 +52,6 @@ function pick(
   return { value: row.fallback, source: 'default' }
 }
 
-/** Splits a text with several values at its commas. */
 const listed = (row: SettingRow, text: string): unknown =>
   row.kind === 'list' || row.kind === 'members' || row.kind === 'tokens'
     ? text
@@ -111,8 +110,7 @@ export function parseMembers(given: readonly string[], name: string): Record<str
         `${name} must be ID=URL, such as a=ws://127.0.0.1:7001; got ${JSON.stringify(text)}`,
       )
     const url = text.slice(at + 1)
-    // The same id and address may be given twice, because a template may list all members and then this
-    // member.
+    // A template may list all members and then this member, with the same address.
     if (Object.hasOwn(members, id) && members[id] !== url)
       throw new ConfigError(`${name}: ${JSON.stringify(id)} is named twice, with two addresses`)
     members[id] = url
@@ -128,10 +126,7 @@ function tokenOf(text: string, name: string): TokenEntry {
   }
 }
 
-/**
- * Reads the settings in the configuration file. A misspelt name would have no effect, so an unknown name is
- * an error.
- */
+/** A misspelt name would have no effect, so an unknown name is an error. */
 function readFile(path: string, text: string): ReadonlyMap<string, unknown> {
   let json: unknown
   try {
@@ -157,8 +152,8 @@ function readFile(path: string, text: string): ReadonlyMap<string, unknown> {
 }
 
 /**
- * Returns the position of the mistake in the JSON text, if the error names it. The error's whole message is
- * not shown, because it contains a piece of the text, which may be a token.
+ * The position of the mistake in the JSON text. The whole message of the error may contain a token, because
+ * it contains a piece of the text.
  */
 function placeOf(error: unknown): string {
   const place = /at position [0-9]+(?: \(line [0-9]+ column [0-9]+\))?/.exec((error as Error).message)?.[0]

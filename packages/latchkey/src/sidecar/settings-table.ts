@@ -8,16 +8,12 @@ type Kind = 'text' | 'number' | 'millis' | 'yes-no' | 'list' | 'members' | 'toke
 
 export interface SettingRow {
   readonly flag: string
-  /**
-   * The path of the setting in the JSON of the configuration file. 'tls.cert' is the field `cert` of the
-   * object `tls`.
-   */
+  /** The path in the JSON of the configuration file. 'tls.cert' is the field `cert` of the object `tls`. */
   readonly place: string
   readonly kind: Kind
-  /** The placeholder for the flag's value in the help, for example NAME. */
+  /** The placeholder in the help, for example NAME. */
   readonly value?: string
   readonly help: string
-  /** The value if the user gives no value. */
   readonly fallback?: unknown
   readonly secret?: true
 }

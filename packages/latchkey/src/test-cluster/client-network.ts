@@ -21,22 +21,19 @@ import {
   type Timeline,
 } from '@latchkey/raft/memory'
 
-/** The functions of a member that its clients use. */
+/** What the clients use of a member. */
 export interface ServingMember {
   readonly id: string
   readonly host: Host
   /** True while the member's process runs. */
   readonly isUp: boolean
-  /**
-   * False if the member refuses clients, for example because it was removed. The clients then connect to
-   * another member.
-   */
+  /** False if the member refuses clients, for example because it was removed. */
   readonly serves: boolean
-  /** The id of the member's cluster. Empty while the member does not know the id. */
+  /** Empty until the member knows the id of its cluster. */
   readonly clusterId: string
   clientConnection(tell: (reply: LinkReply) => void): ClientConnection
   /**
-   * Calls `run` when the member has ended. `silent` is true if the whole machine has ended. The connections
+   * Calls `run` when the member has ended. `silent` is true if its whole machine has ended. The connections
    * then do not close, and the clients must notice the silence.
    */
   onGone(run: (silent: boolean) => void): void
@@ -48,14 +45,10 @@ interface ClientConnection {
 }
 
 interface ClientNetworkOptions extends ConnectionOptions {
-  /** True if the network encodes each message to bytes and decodes it again, as a real connection does. */
+  /** True if each message is encoded to bytes and decoded again, as on a real connection. */
   readonly encoded: boolean
-  /** The encoding of messages. Undefined means the encoding of the present protocol. */
   readonly codec?: FrameCodec
-  /**
-   * In microseconds, the shortest and the longest time that a connection needs to be accepted. The answer to
-   * a refused connection needs the same time.
-   */
+  /** In microseconds. The shortest and the longest time until a connection is accepted or refused. */
   readonly dialling: readonly [number, number]
 }
 
@@ -66,11 +59,11 @@ interface FrameCodec {
   readonly decodeReplies: typeof decodeReplies
 }
 
-/** The simulator implements this interface, and the network calls it for each message. */
+/** Implemented by the simulator. Called for each message. */
 interface Observer {
   asked(process: HostProcess, request: LinkRequest): void
   answered(process: HostProcess, reply: LinkReply, member: ServingMember): void
-  /** Called when the process of a store has received bytes from a member. */
+  /** The process of a store has received bytes from a member. */
   heard(process: HostProcess): void
 }
 
@@ -121,18 +114,14 @@ export class ClientNetwork {
     return this.#connections
   }
 
-  /**
-   * Lets each open connection look whether its two machines can reach each other. Called when the network
-   * between two machines was cut or restored.
-   */
+  /** Called after the network between two machines was cut or restored. */
   changed(): void {
     for (const connection of this.connections()) connection.look()
   }
 
   /**
-   * Returns a function that connects the process to the member at `url`. As in the real handshake, the member
-   * and the store compare the ids of their clusters. `identity` holds the id that the store has learned so
-   * far.
+   * As in the real handshake, the member and the store compare the ids of their clusters. `identity` holds
+   * the id that the store has learned so far.
    */
   dialTo(process: HostProcess, url: string, identity: Identity = { clusterId: undefined }): Dial {
     return (events, signal) =>
@@ -177,8 +166,8 @@ export class ClientNetwork {
     member: ServingMember,
     there: HostProcess,
   ): void {
-    // In the real handshake, the member's answer contains the id of its cluster. The store has already
-    // learned the id if it was connected before.
+    // As in the real handshake, the member's answer contains the id of its cluster. A store that was
+    // connected before knows the id.
     const { clusterId } = member
     const welcomed = (link: Link) => {
       if (clusterId !== '') identity.clusterId ??= clusterId

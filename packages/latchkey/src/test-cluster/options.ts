@@ -45,13 +45,13 @@ export interface TestClusterOptions<Count extends keyof MemberIds = 3, S extends
 export interface TestSettings {
   readonly ids: readonly string[]
   readonly isManual: boolean
-  /** Returns the options with which the member opens. The options are already checked. */
+  /** The checked options of the member. */
   settingsOf(id: string): Settings
 }
 
 /**
- * In ms, the default of `heartbeat` with a manual clock. If a test advances time by an hour, the cluster
- * sends all heartbeats of that hour, so fewer heartbeats make the test faster.
+ * In ms. A test that advances time by an hour waits for all heartbeats of that hour, so fewer heartbeats make
+ * the test faster.
  */
 const MANUAL_HEARTBEAT = 250
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
@@ -67,7 +67,7 @@ const PASSED: Record<keyof MemberOptions, true> = {
   snapshot: true,
 }
 
-/** Returns the address of the member. No real port is open at this address. */
+/** No real port is open at this address. */
 export const urlOf = (id: string): string => `ws://127.0.0.1:${7001 + IDS.indexOf(id)}`
 
 export function checkTestOptions(options: unknown): TestSettings {

@@ -23,14 +23,14 @@ export interface TestCluster<Id extends string = string, S extends As = 'bytes'>
   /**
    * Resolves to the id of the leader that reaches a majority. The call waits until such a leader exists. With
    * a manual clock, time advances until the election is over. The call rejects with ERR_NO_LEADER after 30 s.
-   * With a manual clock, it rejects at once if no member reaches a majority. The error's `missing` names the
-   * members that do not run.
+   * With a manual clock, it rejects immediately if no member reaches a majority. The error's `missing` names
+   * the members that do not run.
    */
   leader(): Promise<Id>
   /**
-   * Ends the process of the member at once, as in a crash. The member's disk loses data that was not synced.
-   * Calls of the member's store end with ERR_CLOSED. The other members elect another leader within about 10
-   * ms. With a manual clock, time advances until this election is over.
+   * Ends the process of the member immediately, as in a crash. The member's disk loses data that was not
+   * synced. Calls of the member's store end with ERR_CLOSED. The other members elect another leader within
+   * about 10 ms. With a manual clock, time advances until this election is over.
    */
   kill(id: Id): Promise<void>
   /**

@@ -24,32 +24,26 @@ import type { TestCluster, TestConnectOptions, TestStores } from './test-cluster
 import { endStore, TestMember } from './test-member.js'
 import { TestTime } from './test-time.js'
 
-/**
- * In the simulated network of the cluster, a message arrives at the moment at which it was sent. A closed
- * connection is noticed at once.
- */
+/** Messages arrive without a delay, and the end of a connection is noticed without a delay. */
 const NO_DELAY = { base: 0, tail: 0, closing: { within: 0, gap: 0 } } as const
 /**
  * The times are in microseconds. `pulse`: as with real sockets, members notice a silent connection after 3 s,
- * and clients notice a silent connection after 5 s.
+ * and clients after 5 s.
  */
 const MEMBERS = {
   ...NO_DELAY,
-  // Members pass frames to each other as objects, without encoding. Encoding each heartbeat would double the
-  // real time that a test needs to advance the simulated time by one hour.
+  // Members pass frames to each other as objects. To encode each heartbeat would double the real time that a
+  // simulated hour takes.
   encoded: false,
   pulse: [3_000_000, 3_000_000],
   dial: { first: [0, 0], afterEnd: [0, 0], again: [100_000, 100_000] },
 } as const
 const CLIENTS = { ...NO_DELAY, encoded: true, pulse: [5_000_000, 5_000_000], dialling: [0, 0] } as const
-/**
- * Each simulated machine has a number. The clients' machines have numbers from 100, and the members' machines
- * have lower numbers.
- */
+/** The number of the first machine of a client. The machines of members have lower numbers. */
 const FIRST_CLIENT = 100
-/** In ms. When testCluster() resolves, the cluster time is at least this value, and so never 0. */
+/** In ms. The cluster time at the end of testCluster() is at least this value, and so never 0. */
 const FIRST_MS = 1_000
-/** In ms. `leader()` rejects if no member has become leader within this time. */
+/** In ms. The longest wait of `leader()`. */
 const LEADER_MS = 30_000
 
 /**
@@ -69,7 +63,7 @@ export async function testCluster<Count extends keyof MemberIds = 3, S extends A
   const cluster = new MemoryCluster<MemberIds[Count]>(checkTestOptions(options))
   try {
     await cluster.begin()
-    // `S` stands for the option `as`, with which the members were opened.
+    // The members were opened with the option `as`, whose type is `S`.
     return cluster as TestCluster<MemberIds[Count], As> as TestCluster<MemberIds[Count], S>
   } catch (error) {
     await cluster.close()
@@ -114,17 +108,16 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
   }
 
   /**
-   * Starts the cluster. Until all members are ready, simulated time jumps from each event to the next one and
-   * does not follow the real time, even with `clock: 'real'`. So the first election does not depend on how
-   * long the start takes.
+   * Until all members are ready, simulated time jumps from each event to the next, even with `clock: 'real'`.
+   * So the first election does not depend on how long the start takes.
    */
   async begin(): Promise<void> {
     await Promise.all(this.#members.map((member) => this.#open(member)))
     const ready = Promise.all(this.#members.map(({ store }) => store.ready({ timeout: LEADER_MS })))
     await this.#waitFor(ready)
     // A holder treats cluster time 0 as unknown (ClusterTimeBound), so no hold would be in force at time 0.
-    // Therefore the time first advances, and the log then gets an entry with the new time. Later leaders
-    // continue from that time. The entry deletes a missing key, so the revision does not change.
+    // Therefore the time first advances, and the log then gets an entry with the new time. The entry deletes
+    // a missing key, so the revision does not change.
     await this.#time.advance(FIRST_MS)
     const [first] = this.#members
     await first?.store.delete('test cluster')
@@ -137,7 +130,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     this.#network.dialNow(member.id)
   }
 
-  /** Waits until the promise settles. With a manual clock, the function advances simulated time meanwhile. */
+  /** With a manual clock, simulated time advances until the promise settles. */
   async #waitFor<T>(what: Promise<T>): Promise<T> {
     let over = false
     const settled = () => {
@@ -180,10 +173,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     return reached.length * 2 > this.#members.length
   }
 
-  /**
-   * Returns whether some member reaches a majority. If no member reaches a majority, no election can succeed,
-   * however far time advances.
-   */
+  /** If no member reaches a majority, no election can succeed, however far time advances. */
   #canElect(): boolean {
     return this.#members.some((one) => this.#reachesMajority(one))
   }
@@ -306,7 +296,7 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
   }
 }
 
-/** Gives the map a property for each member, so that `stores.a` is the same as `stores.get('a')`. */
+/** Makes `stores.a` the same as `stores.get('a')`. */
 function byId(ids: readonly string[], stores: Map<string, EmbeddedStore>): unknown {
   for (const id of ids)
     Object.defineProperty(stores, id, { enumerable: true, configurable: true, get: () => stores.get(id) })

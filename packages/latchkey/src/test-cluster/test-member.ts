@@ -5,7 +5,7 @@
 // - A killed member behaves like a crashed process. Its unfinished work stops, and calls of its store end
 //   with ERR_CLOSED. After a restart, its disk has only the data that was synced.
 // - A paused member behaves like a process under SIGSTOP. The member receives nothing, and its clocks
-//   continue. When the member is resumed, it receives all messages in their order.
+//   continue. A resumed member receives all messages in their order.
 
 import { type Random, microtask } from '@latchkey/base'
 import type { ClientStore } from '@latchkey/client'
@@ -53,7 +53,7 @@ export class TestMember implements ServingMember {
     })
   }
 
-  /** The store of the process that was started last, even if that process was killed. */
+  /** The store of the last process, even if that process was killed. */
   get store(): EmbeddedStore {
     if (this.#store === undefined) throw new LatchkeyError('ERR_CLOSED', `${this.id} was never started.`)
     return this.#store
@@ -117,7 +117,7 @@ export class TestMember implements ServingMember {
         dir: 'log',
         diskUse: undefined,
         note: undefined,
-        // The store calls this function at the end of close(), if the test closes the store.
+        // Called at the end of close(), if the test closes the store.
         release: async () => this.#end(process),
       }),
     }
@@ -137,7 +137,7 @@ export class TestMember implements ServingMember {
     if (this.host.life !== process) return
     this.#opened = undefined
     this.host.die()
-    // The simulated machine must not stay paused when its process has ended.
+    // The simulated machine must not stay paused after the end of its process.
     while (this.host.stopped) this.host.resume(false)
     this.#ports.network.died(this.id, false)
     this.#tellGone()
@@ -158,10 +158,7 @@ export class TestMember implements ServingMember {
   }
 }
 
-/**
- * Ends all calls of the store with ERR_CLOSED at once. A killed process releases nothing and waits for no
- * answer.
- */
+/** All calls end immediately with ERR_CLOSED. A killed process releases nothing and waits for no answer. */
 export function endStore(store: ClientStore<As>): void {
   void store.close()
   store.engine.close()

@@ -5,8 +5,8 @@
 // - Between two events, every promise that can continue continues. So an event sees all effects of the event
 //   before.
 // - Manual time advances only in the calls `advance` and `until`, from one event to the next. An event that
-//   is due now runs also while time stands still. So members whose network and disks have no delay answer
-//   requests while the manual clock stands still.
+//   is due now runs also while manual time stands still. So members without delays of network and disks then
+//   answer requests.
 // - Real time is the system's time, even if a test runner replaces the global timers.
 // - After `close`, no event runs and no timer remains.
 
@@ -15,8 +15,8 @@ import { EventHeap, type Timeline } from '@latchkey/raft/memory'
 import { uptime } from 'node:os'
 
 /**
- * While time advances, this many turns of the event loop are scheduled together, which is faster than to
- * schedule each turn alone. Between two turns, all promises continue.
+ * This many turns of the event loop are scheduled together, which is faster than to schedule each turn alone.
+ * Between two turns, all promises continue.
  */
 const TURNS = 64
 
@@ -25,25 +25,22 @@ const call = (run: () => void): void => run()
 export class TestTime implements Timeline {
   readonly #heap = new EventHeap()
   readonly #clock = systemClock(uptime)
-  /**
-   * In microseconds. With manual time, the present time. With real time, the simulated time at the change to
-   * real time.
-   */
+  /** In microseconds. The present manual time, or the simulated time at the change to real time. */
   #base = 0
-  /** In ms. The system's time at the change to real time. Undefined while time is manual. */
+  /** In ms. The system's time at the change to real time. Undefined as long as time is manual. */
   #runsSince: number | undefined
   #armed = false
   #timer: Timer | undefined
   #timerAt = Number.POSITIVE_INFINITY
   /**
-   * The call of `advance` or `until` in progress: the time at which it stops, the condition that stops it
-   * earlier, and the function that ends the call. Undefined if no such call is in progress.
+   * The call of `advance` or `until` in progress: its last time, its condition for an earlier stop, and the
+   * function that ends the call.
    */
   #moving: { readonly end: number; readonly done: () => boolean; readonly over: () => void } | undefined
   #queue: Promise<void> = Promise.resolve()
   #closed = false
 
-  /** Returns the system's date, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   static wall(): number {
     return systemClock(uptime).instant().wall
   }
@@ -63,21 +60,18 @@ export class TestTime implements Timeline {
     this.#arm()
   }
 
-  /** Changes from manual time to real time, which then runs by itself. */
+  /** Changes from manual time to real time. */
   run(): void {
     this.#runsSince = this.#clock.now()
     this.#arm()
   }
 
-  /** Advances manual time. Two calls run one after the other. */
+  /** Two calls run one after the other. */
   advance(millis: number): Promise<void> {
     return this.#inTurn(() => this.#move(this.#base + millis * 1000, () => false))
   }
 
-  /**
-   * Advances manual time until `done` returns true, or until `mostMillis` have passed. With real time, the
-   * call waits until `done` returns true or until `mostMillis` have passed.
-   */
+  /** Waits until `done` returns true or `mostMillis` have passed. Manual time advances meanwhile. */
   until(done: () => boolean, mostMillis: number): Promise<void> {
     if (this.#runsSince !== undefined) return this.#watch(done, this.#clock.now() + mostMillis)
     return this.#inTurn(() => this.#move(this.#base + mostMillis * 1000, done))
@@ -111,7 +105,7 @@ export class TestTime implements Timeline {
     })
   }
 
-  /** Runs the next event of manual time. If the event is not due yet, time first advances to the event. */
+  /** If the next event is not due yet, manual time first advances to the event. */
   readonly #step = (): void => {
     const moving = this.#moving
     if (moving === undefined || this.#closed) return
@@ -158,8 +152,8 @@ export class TestTime implements Timeline {
     try {
       event?.run(event.payload as never)
     } catch (error) {
-      // An error of an event becomes an uncaught error of the process, like an error in a timer of Node. The
-      // cluster then continues.
+      // The error becomes an uncaught error of the process, like an error in a timer of Node. The cluster
+      // continues.
       microtask(() => {
         throw error
       })
