@@ -2,18 +2,18 @@
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { NO_END, RangeIndex, type Span } from './interval-tree.js'
+import { NO_END, IntervalTree, type Span } from './interval-tree.js'
 
 const names = (spans: readonly Span[]) => spans.map(({ start, end }) => `${start}..${end}`).sort()
 
-function foundBy(index: RangeIndex<Span>, key: string): string[] {
+function foundBy(index: IntervalTree<Span>, key: string): string[] {
   const found: Span[] = []
   index.find(key, (span) => found.push(span))
   return names(found)
 }
 
 test('keys, prefixes and ranges, some inside others', () => {
-  const index = new RangeIndex<Span>()
+  const index = new IntervalTree<Span>()
   const everything = { start: '', end: NO_END }
   const one = { start: 'user/7', end: 'user/7\0' }
   const users = { start: 'user/', end: 'user0' }
@@ -33,7 +33,7 @@ test('keys, prefixes and ranges, some inside others', () => {
 test('the same result as a search through all, for random ranges', () => {
   for (let seed = 1; seed <= 30; seed++) {
     const random = seededRandom(`ranges ${seed}`)
-    const index = new RangeIndex<Span>()
+    const index = new IntervalTree<Span>()
     const model: Span[] = []
     const key = () =>
       String.fromCharCode(...Array.from({ length: random.between(0, 4) }, () => random.between(0xfa, 0x100)))
@@ -55,7 +55,7 @@ test('the same result as a search through all, for random ranges', () => {
 })
 
 test('of ten thousand prefixes few are compared', () => {
-  const index = new RangeIndex<Span>()
+  const index = new IntervalTree<Span>()
   let compared = 0
   for (let i = 0; i < 10_000; i++) {
     const start = `elsewhere/${String(i).padStart(5, '0')}`

@@ -20,7 +20,7 @@ export interface Span {
   readonly end: string
 }
 
-export class RangeIndex<Entry extends Span> {
+export class IntervalTree<Entry extends Span> {
   readonly #entries: Entry[] = []
   /** For each node, the largest end in its subtree. */
   #ends: string[] = []

@@ -20,7 +20,7 @@ import { ownerOfHold } from '@latchkey/lock'
 import { type Command, LatchkeyError, READ, type Read, WATCH_OF, type WatchOf } from '@latchkey/protocol'
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter } from '@latchkey/raft/node'
-import { ReadAhead } from './row-prefetch.js'
+import { RowPrefetch } from './row-prefetch.js'
 import { EndedWaits } from './latch-and-barrier-result-delivery.js'
 import { Flusher } from './flusher.js'
 import { StateDigest } from './state-row-digests.js'
@@ -68,7 +68,7 @@ export class KvMachine implements KvStore {
   readonly #limits: KvLimits
   readonly #logger: Logger
   readonly #views: Views
-  readonly #ahead: ReadAhead
+  readonly #ahead: RowPrefetch
   readonly openSessions: SessionsInState
   readonly #hashes: StateHashSchedule
   readonly #turns = { next: () => this.#nextTurn() }
@@ -95,7 +95,7 @@ export class KvMachine implements KvStore {
     this.#hashes = new StateHashSchedule(options.onStateHash, this.#turns)
     this.#surveys = new RangeSurveys(options.clock, this.#limits, turns)
     this.#endedWaits = new EndedWaits(options.ended, options.nextTurn)
-    this.#ahead = new ReadAhead(options.later, () => this.#up.state)
+    this.#ahead = new RowPrefetch(options.later, () => this.#up.state)
     this.#views = new Views(options.clock, this.#limits, {
       revision: () => this.#up.state.meta.revision,
       rows: () => this.#freeze(),

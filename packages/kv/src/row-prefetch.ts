@@ -7,7 +7,7 @@ import { READ, type Read } from '@latchkey/protocol'
 import { plainKeyAt, plainKeyEnd } from './commands/plain-put.js'
 import type { State } from './state/store-state.js'
 
-export class ReadAhead {
+export class RowPrefetch {
   readonly #later: ((run: () => void) => void) | undefined
   readonly #state: () => State
   #keys: Uint8Array[] = []

@@ -6,7 +6,7 @@ import { keyAfter } from '@latchkey/base'
 import { SPACE, type SpaceName, spaceRange } from './keyspaces.js'
 import type { RowView } from './storage/row-store-interface.js'
 import { rightChecksum } from './storage/stored-row-checksum.js'
-import { Sum } from './state/row-set-hash.js'
+import { RowSetHash } from './state/row-set-hash.js'
 
 export interface RowsDigest {
   readonly sum: string
@@ -38,7 +38,7 @@ export class StateDigest {
     const whole = spaceRange(SPACE[space])
     const range = { start: after === undefined ? whole.start : keyAfter(after) }
     const stop = upTo === undefined ? whole.end : keyAfter(upTo)
-    const sum = new Sum()
+    const sum = new RowSetHash()
     let first: Uint8Array | undefined
     let last: Uint8Array | undefined
     for (let left = rows; left > 0; ) {

@@ -28,12 +28,12 @@ import { eventBytesOf } from './state/event-row-format.js'
 import { indexedAt } from './state/key-expiry-index-rows.js'
 import type { Overlay } from './state/row-table-with-overlay.js'
 import type { State } from './state/store-state.js'
-import { Sum } from './state/row-set-hash.js'
+import { RowSetHash } from './state/row-set-hash.js'
 
 /** The rows of a range, as counted before its deleteRange is applied (delete-range-surveys.ts). */
 export interface Surveyed {
   readonly keys: RowKeys
-  readonly sum: Sum
+  readonly sum: RowSetHash
   count: number
   /** The bytes of events that the removal of the range makes. */
   bytes: number
@@ -189,7 +189,7 @@ async function lookUpExpiry(
  */
 async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<WholeRange> {
   const keys = new RowKeys()
-  const sum = new Sum()
+  const sum = new RowSetHash()
   await eachLive(look, false, turns, (rowKey, row) => {
     keys.add(rowKey)
     sum.add(storedChecksum(row))
@@ -215,7 +215,7 @@ export async function surveyRange(
   const now = state.data.overlay(span.start, span.end)
   const row = (key: string) => (changed.has(key) ? (changed.get(key) ?? null) : now.row(key))
   const look = { view, space: SPACE.data, span, overlay: { keys: now.keys, isEmpty: now.isEmpty, row } }
-  const found = { keys: new RowKeys(), sum: new Sum(), count: 0, bytes: 0 }
+  const found = { keys: new RowKeys(), sum: new RowSetHash(), count: 0, bytes: 0 }
   try {
     await eachLive(look, false, turns, (rowKey, row) => {
       found.keys.add(rowKey)

@@ -2,7 +2,7 @@
 
 import { elementAt, binary } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
-import { NO_END, RangeIndex, type Span } from './interval-tree.js'
+import { NO_END, IntervalTree, type Span } from './interval-tree.js'
 import type { KeyRange, WatchSink } from './kv-store-types.js'
 
 export interface Group extends Span {
@@ -32,7 +32,7 @@ export interface Cursor {
 }
 
 export class Groups {
-  readonly #index = new RangeIndex<Group>()
+  readonly #index = new IntervalTree<Group>()
   #withEvents: Group[] = []
   #event: EventResult | undefined
   #bytes = 0

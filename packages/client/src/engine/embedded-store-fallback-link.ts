@@ -26,7 +26,7 @@ export interface OtherMembers {
   dialTo(id: string): Dial
 }
 
-interface ThirdMemberPorts {
+interface FallbackLinkPorts {
   readonly clock: Clock
   readonly random: Random
   readonly others: OtherMembers
@@ -48,15 +48,15 @@ const LEAST_PATIENCE = 200
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
 
-export class ThirdMember {
-  readonly #ports: ThirdMemberPorts
+export class FallbackLink {
+  readonly #ports: FallbackLinkPorts
   #isCutOff = false
   #asked: LinkState | 'dialling' | undefined
   #next = 0
   #inVain = 0
   #timer: Timer | undefined
 
-  constructor(ports: ThirdMemberPorts) {
+  constructor(ports: FallbackLinkPorts) {
     this.#ports = ports
   }
 

@@ -21,7 +21,7 @@ import { FailedAddresses } from './failed-addresses.js'
 import { LeaderQuery } from './leader-query.js'
 import { SilenceDetector } from './silence-detector.js'
 import type { Route, RouterEvents } from './router-interface.js'
-import { ThirdMember } from './embedded-store-fallback-link.js'
+import { FallbackLink } from './embedded-store-fallback-link.js'
 
 /** In ms. If an attempt to connect has no answer after this time, the router also dials the next address. */
 const STAGGER = 250
@@ -57,7 +57,7 @@ export class Router {
   readonly #visits = new Map<LinkState, LinkState>()
   readonly #silence: SilenceDetector
   readonly #query: LeaderQuery
-  readonly #thirdMember: ThirdMember | undefined
+  readonly #fallbackLink: FallbackLink | undefined
   #closed = false
 
   constructor(route: Route, clock: Clock, random: Random, events: RouterEvents) {
@@ -85,12 +85,12 @@ export class Router {
       move: (from, to) => this.#moved(from, to, true),
       shut: (live) => shut(live),
     })
-    this.#thirdMember = this.#makeThirdMember()
+    this.#fallbackLink = this.#makeFallbackLink()
   }
 
-  #makeThirdMember(): ThirdMember | undefined {
+  #makeFallbackLink(): FallbackLink | undefined {
     if (!('dial' in this.#route) || this.#route.others === undefined) return undefined
-    return new ThirdMember({
+    return new FallbackLink({
       clock: this.#clock,
       random: this.#random.fork('third member'),
       others: this.#route.others,
@@ -103,8 +103,8 @@ export class Router {
   }
 
   #suspected(live: LinkState, sure: boolean): void {
-    if (this.#thirdMember === undefined) this.#query.suspected(live, sure)
-    else if (sure) this.#thirdMember.leave(live)
+    if (this.#fallbackLink === undefined) this.#query.suspected(live, sure)
+    else if (sure) this.#fallbackLink.leave(live)
   }
 
   start(): void {
@@ -118,7 +118,7 @@ export class Router {
     this.#preferring?.cancel()
     this.#stopDialing()
     this.#query.end()
-    this.#thirdMember?.close()
+    this.#fallbackLink?.close()
     this.#silence.stop()
     for (const live of [...this.linksInUse(), ...this.#visits.keys()]) shut(live)
     this.active = this.ownLink = undefined
@@ -245,7 +245,7 @@ export class Router {
     this.#events.memberRemoved(live.memberRemoved)
     this.#events.active(live)
     if (live.leader) this.#leaderReported(live, live.leader)
-    if (live === this.ownLink && live.cutOff) this.#thirdMember?.cutOff(true)
+    if (live === this.ownLink && live.cutOff) this.#fallbackLink?.cutOff(true)
   }
 
   // ---- An open link
@@ -264,14 +264,14 @@ export class Router {
       },
       cutOff: (isCutOff: boolean) => {
         live.cutOff = isCutOff
-        if (live === this.ownLink) this.#thirdMember?.cutOff(isCutOff)
+        if (live === this.ownLink) this.#fallbackLink?.cutOff(isCutOff)
       },
     }
   }
 
   #leaderReported(live: LinkState, leader: LeaderReply): void {
     live.leader = leader
-    if (this.#query.leaderReported(live) || this.#thirdMember?.leaderReported(live)) return
+    if (this.#query.leaderReported(live) || this.#fallbackLink?.leaderReported(live)) return
     const from = this.#visits.get(live)
     if (from) return this.#visit(from, live)
     if (live !== this.active && live !== this.ownLink) return
@@ -361,7 +361,7 @@ export class Router {
     if (live === this.ownLink) this.ownLink = undefined
     this.#events.lost(live, reason)
     if (live === active) this.#replace(live)
-    this.#thirdMember?.lost(live)
+    this.#fallbackLink?.lost(live)
     // The requests to a third member go through the store's own member. So the link to the third member ends
     // together with the link to the own member.
     if (live.url === undefined && active !== undefined && active !== live) {

@@ -17,7 +17,7 @@ import {
   valueOf,
 } from '../state/key-value-row-format.js'
 import type { ChangedRow } from '../state/row-table-with-overlay.js'
-import { Sum } from '../state/row-set-hash.js'
+import { RowSetHash } from '../state/row-set-hash.js'
 import { storedChecksum } from '../storage/stored-row-checksum.js'
 import { type Change, eventBytes } from '../state/event-row-format.js'
 import type { State } from '../state/store-state.js'
@@ -29,7 +29,7 @@ export class WriteSet {
   readonly #changes: Changes
   /** The rows that this command has read or changed. */
   readonly #rows = new Map<string, ChangedRow>()
-  readonly #sum = new Sum()
+  readonly #sum = new RowSetHash()
   /** The changed keys that had an expiry before the command or have an expiry now. */
   readonly #expiring = new Set<string>()
   /** The revision that the command gets if it changes something. */

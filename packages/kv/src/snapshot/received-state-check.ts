@@ -7,7 +7,7 @@ import { type SpaceName, numberIn, spaceOf } from '../keyspaces.js'
 import { isIntact, storedChecksum } from '../storage/stored-row-checksum.js'
 import { groupSums } from '../state/events-of-sixteen-revisions.js'
 import { type Meta, decodeMeta } from '../state/meta-row.js'
-import { Sum } from '../state/row-set-hash.js'
+import { RowSetHash } from '../state/row-set-hash.js'
 import { isRowOf } from './row-format-check.js'
 import { FRAME, type Frame, FrameReader, damagedStream, rowsIn } from './stream-format.js'
 
@@ -15,7 +15,12 @@ const SUMMED = ['data', 'sequences', 'events', 'expiry'] as const satisfies read
 
 export class StateStream {
   readonly #frames = new FrameReader()
-  readonly #sums = { data: new Sum(), sequences: new Sum(), events: new Sum(), expiry: new Sum() }
+  readonly #sums = {
+    data: new RowSetHash(),
+    sequences: new RowSetHash(),
+    events: new RowSetHash(),
+    expiry: new RowSetHash(),
+  }
   #meta: Meta | undefined
   #metaRow: Uint8Array | undefined
   #count = 0

@@ -28,7 +28,7 @@ import {
 import type { Meta } from './meta-row.js'
 import { LargeEvents } from './large-events.js'
 import { BufferPool } from './buffer-pool.js'
-import type { Sum } from './row-set-hash.js'
+import type { RowSetHash } from './row-set-hash.js'
 import { RevisionCounts } from './revision-event-counts.js'
 
 /**
@@ -49,7 +49,7 @@ export class Events {
   readonly #meta: Meta
   readonly #store: RowStore
   readonly #caps: EventCaps
-  readonly #sum: Sum
+  readonly #sum: RowSetHash
   readonly #groups = new Map<number, EventGroup>()
   readonly #revisionCounts = new RevisionCounts()
   /**

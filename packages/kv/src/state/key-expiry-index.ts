@@ -19,7 +19,7 @@ import { type Expiry, hasExpiry, expiryOf } from './key-value-row-format.js'
 import { KIND, PERIOD, indexedAt, periodOf, indexKeyOf } from './key-expiry-index-rows.js'
 import type { Meta } from './meta-row.js'
 import { RowTable } from './row-table-with-overlay.js'
-import type { Sum } from './row-set-hash.js'
+import type { RowSetHash } from './row-set-hash.js'
 
 /** The most ended sessions whose keys one entry removes. This limit bounds the work of one entry. */
 const SESSIONS_AT_ONCE = 16
@@ -33,7 +33,7 @@ export class KeyExpiryIndex {
   /** The ended sessions whose ephemeral keys are not removed yet. */
   readonly #over = new Set<number>()
 
-  constructor(store: RowStore, sum: Sum) {
+  constructor(store: RowStore, sum: RowSetHash) {
     this.rows = new RowTable(SPACE.expiry, store, sum)
   }
 

@@ -6,7 +6,7 @@ import { LatchkeyError, pack, show } from '@latchkey/protocol'
 import { META_KEY } from '../keyspaces.js'
 import { withChecksum } from '../storage/stored-row-checksum.js'
 import { META_SHAPE, unpackRow } from './unpack-stored-row.js'
-import { Sum, type SumParts } from './row-set-hash.js'
+import { RowSetHash, type SumParts } from './row-set-hash.js'
 
 /** The version of the formats of all rows. A member refuses to open a store with another version. */
 const FORMAT = 1
@@ -37,7 +37,12 @@ export interface Meta {
    */
   expiring: boolean
   /** The state hashes of the kinds of rows that are not in memory: sums of the checksums of their rows. */
-  readonly sums: { readonly data: Sum; readonly sequences: Sum; readonly events: Sum; readonly expiry: Sum }
+  readonly sums: {
+    readonly data: RowSetHash
+    readonly sequences: RowSetHash
+    readonly events: RowSetHash
+    readonly expiry: RowSetHash
+  }
 }
 
 const NO_MEMBERS: Membership = { voters: [], outgoing: [], learners: [], learnersNext: [], peers: {} }
@@ -50,7 +55,12 @@ export function emptyMeta(): Meta {
     arrival: 1,
     tokenBase: 0,
     events: { floor: 1, count: 0, bytes: 0 },
-    sums: { data: new Sum(), sequences: new Sum(), events: new Sum(), expiry: new Sum() },
+    sums: {
+      data: new RowSetHash(),
+      sequences: new RowSetHash(),
+      events: new RowSetHash(),
+      expiry: new RowSetHash(),
+    },
     expiring: false,
   }
 }
@@ -126,10 +136,10 @@ export function decodeMeta(value: Uint8Array): Meta {
     tokenBase,
     events: { floor: events[0], count: events[1], bytes: events[2] },
     sums: {
-      data: Sum.from(sums[0]),
-      sequences: Sum.from(sums[1]),
-      events: Sum.from(sums[2]),
-      expiry: Sum.from(sums[3]),
+      data: RowSetHash.from(sums[0]),
+      sequences: RowSetHash.from(sums[1]),
+      events: RowSetHash.from(sums[2]),
+      expiry: RowSetHash.from(sums[3]),
     },
     expiring,
   }

@@ -6,7 +6,7 @@ import type { RowStore } from '../storage/row-store-interface.js'
 import { withChecksum } from '../storage/stored-row-checksum.js'
 import { RowTable } from './row-table-with-overlay.js'
 import { PrefetchedRows } from './prefetched-rows.js'
-import { Sum } from './row-set-hash.js'
+import { RowSetHash } from './row-set-hash.js'
 
 const bytes = (text: string) => Buffer.from(text)
 const rowOf = (key: string, body: Uint8Array) => withChecksum(keyOfBinary(SPACE.data, key), body)
@@ -19,7 +19,7 @@ function table(count: number, body = bytes('value')) {
     store.asked++
     return rows.get(Buffer.from(key).toString('latin1'))
   }
-  return { store, table: new RowTable(SPACE.data, { get } as unknown as RowStore, new Sum()) }
+  return { store, table: new RowTable(SPACE.data, { get } as unknown as RowStore, new RowSetHash()) }
 }
 
 test('a prefetched row is not read from the store again, nor is a row that does not exist', () => {

@@ -9,7 +9,7 @@ import { withChecksum } from '../storage/stored-row-checksum.js'
 import { RowCache } from './row-cache.js'
 import { RowTable } from './row-table-with-overlay.js'
 import { RowKeys } from '../storage/compact-list-of-keys.js'
-import { Sum } from './row-set-hash.js'
+import { RowSetHash } from './row-set-hash.js'
 
 const bytes = (text: string) => Buffer.from(text)
 const shown = (value: Uint8Array | undefined) =>
@@ -81,7 +81,7 @@ test('A12: over random writes, batches and cleared ranges, every read returns th
   for (let seed = 1; seed <= 20; seed++) {
     const random = seededRandom(`recent ${seed}`)
     const { store, write, port } = mapStore()
-    const table = new RowTable(SPACE.data, port, new Sum())
+    const table = new RowTable(SPACE.data, port, new RowSetHash())
     const model = new Map<string, string>()
     let flying = false
     const land = () => {
@@ -101,7 +101,7 @@ test('A12: over random writes, batches and cleared ranges, every read returns th
         // So many rows that they are removed by a range tombstone and not one by one.
         const keys = new RowKeys()
         for (const one of model.keys()) keys.add(keyOfBinary(SPACE.data, one))
-        table.clear('k0000', 'k9999', { keys, sum: new Sum() })
+        table.clear('k0000', 'k9999', { keys, sum: new RowSetHash() })
         model.clear()
       } else if (chance < 76) {
         land()
@@ -122,7 +122,7 @@ test('A12: over random writes, batches and cleared ranges, every read returns th
 test('a row that was written, or read twice, is not read from the store again', () => {
   const { store, write, port } = mapStore()
   write([{ key: keyOfBinary(SPACE.data, 'old'), value: rowOf('old', 'o') }])
-  const table = new RowTable(SPACE.data, port, new Sum())
+  const table = new RowTable(SPACE.data, port, new RowSetHash())
   for (let i = 0; i < 3; i++) expect(shown(table.get('old')?.subarray(4))).toBe('o')
   expect(store.asked).toBe(2)
   table.set('new', rowOf('new', 'n'), undefined)

@@ -4,7 +4,7 @@
 
 export type SumParts = readonly [count: number, a: number, b: number]
 
-export class Sum {
+export class RowSetHash {
   #count = 0
   #a = 0
   #b = 0
@@ -23,14 +23,14 @@ export class Sum {
   }
 
   /** Adds all rows of the set `other`. */
-  include(other: Sum): void {
+  include(other: RowSetHash): void {
     this.#count += other.#count
     this.#a = (this.#a + other.#a) >>> 0
     this.#b = (this.#b + other.#b) >>> 0
   }
 
   /** Removes all rows of the set `other`. */
-  subtract(other: Sum): void {
+  subtract(other: RowSetHash): void {
     this.#count -= other.#count
     this.#a = (this.#a - other.#a) >>> 0
     this.#b = (this.#b - other.#b) >>> 0
@@ -40,8 +40,8 @@ export class Sum {
     return [this.#count, this.#a, this.#b]
   }
 
-  static from([count, a, b]: SumParts): Sum {
-    const sum = new Sum()
+  static from([count, a, b]: SumParts): RowSetHash {
+    const sum = new RowSetHash()
     sum.#count = count
     sum.#a = a
     sum.#b = b

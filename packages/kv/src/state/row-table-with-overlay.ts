@@ -25,7 +25,7 @@ import type { RowKeys } from '../storage/compact-list-of-keys.js'
 import { SortedKeys } from '../storage/lazily-sorted-keys.js'
 import { RowCache } from './row-cache.js'
 import { PrefetchedRows } from './prefetched-rows.js'
-import type { Sum } from './row-set-hash.js'
+import type { RowSetHash } from './row-set-hash.js'
 
 /** In bytes, about how much memory an entry of the overlay takes besides its key and its value. */
 const ENTRY_BYTES = 100
@@ -55,7 +55,7 @@ interface LayerRow {
 export interface ChangedRows {
   readonly rows: ReadonlyMap<string, ChangedRow>
   /** The checksums of the new rows, minus the checksums of the rows that they replace. */
-  readonly sum: Sum
+  readonly sum: RowSetHash
 }
 
 export interface ChangedRow extends LayerRow {
@@ -74,7 +74,7 @@ interface RangeTombstone {
 export interface RangeRows {
   readonly keys: RowKeys
   /** The sum of the checksums of the rows. */
-  readonly sum: Sum
+  readonly sum: RowSetHash
 }
 /** The most rows that `clear` removes one by one. For more rows, `clear` adds one range tombstone. */
 const RANGE_TOMBSTONE_KEYS = 500
@@ -116,7 +116,7 @@ export interface RangeObserver {
 export class RowTable {
   readonly #space: number
   readonly #store: RowStore
-  readonly #sum: Sum
+  readonly #sum: RowSetHash
   readonly #recent = new RowCache()
   readonly #prefetched = new PrefetchedRows()
   #active = newLayer()
@@ -124,7 +124,7 @@ export class RowTable {
   #bytes = 0
   readonly #observers: RangeObserver[] = []
 
-  constructor(space: number, store: RowStore, sum: Sum) {
+  constructor(space: number, store: RowStore, sum: RowSetHash) {
     this.#space = space
     this.#store = store
     this.#sum = sum

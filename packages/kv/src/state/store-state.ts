@@ -20,7 +20,7 @@ import { Parties } from './latches-and-barriers.js'
 import { RowTable } from './row-table-with-overlay.js'
 import { SemaphoreSizes } from './semaphore-sizes.js'
 import { Sessions } from './sessions.js'
-import { Sum } from './row-set-hash.js'
+import { RowSetHash } from './row-set-hash.js'
 import { Waiters } from './waiters.js'
 
 export class State {
@@ -164,9 +164,9 @@ export class State {
     return { position, hash: Object.values(spaces).join('/'), spaces }
   }
 
-  *#sessionSums(): WorkInTurns<{ readonly sessions: Sum; readonly replies: Sum }> {
-    const sessions = new Sum()
-    const replies = new Sum()
+  *#sessionSums(): WorkInTurns<{ readonly sessions: RowSetHash; readonly replies: RowSetHash }> {
+    const sessions = new RowSetHash()
+    const replies = new RowSetHash()
     let rows = 0
     for (const { key, value } of this.sessions.rows()) {
       const sum = key[0] === SPACE.sessions ? sessions : replies
@@ -179,7 +179,7 @@ export class State {
 
 /** The most rows that are hashed in one turn of the event loop. Hashing them takes about ten milliseconds. */
 const HASHED_A_TURN = 2_000
-function* sumOf(rows: Iterable<Row>): WorkInTurns<Sum> {
+function* sumOf(rows: Iterable<Row>): WorkInTurns<RowSetHash> {
   return yield* sumOfChecksums(checksumsOf(rows))
 }
 
@@ -187,8 +187,8 @@ function* checksumsOf(rows: Iterable<Row>): Iterable<number> {
   for (const { value } of rows) yield storedChecksum(value)
 }
 
-function* sumOfChecksums(checksums: Iterable<number>): WorkInTurns<Sum> {
-  const sum = new Sum()
+function* sumOfChecksums(checksums: Iterable<number>): WorkInTurns<RowSetHash> {
+  const sum = new RowSetHash()
   let rows = 0
   for (const checksum of checksums) {
     sum.add(checksum)

@@ -8,7 +8,7 @@ import type { RowStorage, RowStore } from '../storage/row-store-interface.js'
 import { pagesOf } from '../storage/scan-rows.js'
 import { groupSums } from '../state/events-of-sixteen-revisions.js'
 import { decodeMeta } from '../state/meta-row.js'
-import { Sum } from '../state/row-set-hash.js'
+import { RowSetHash } from '../state/row-set-hash.js'
 import type { KvLimits, StateHash } from '../kv-store-types.js'
 import { HandClock, MEMBERS } from './world.js'
 
@@ -38,7 +38,7 @@ export async function hashesOf(storage: RowStorage, entries: readonly Entry[]): 
 /** The hash of the stored rows of each key space, computed without any table in memory. */
 export async function hashOfRows(store: RowStore): Promise<Record<string, string>> {
   const names = new Map<number, string>(Object.entries(SPACE).map(([name, space]) => [space, name]))
-  const sums = new Map([...names.values()].map((name) => [name, new Sum()]))
+  const sums = new Map([...names.values()].map((name) => [name, new RowSetHash()]))
   const { floor } = decodeMeta(store.get(META_KEY) as Uint8Array).events
   const view = store.view()
   for await (const page of pagesOf(view, { start: undefined, end: undefined })) {

@@ -2,7 +2,7 @@
 // and id share one place in the lock's queue. A call that stops waiting leaves the queue only if no other
 // call shares its place.
 
-export class CallsUnderWay {
+export class CallsInProgress {
   readonly #counts = new Map<string, number>()
 
   /**

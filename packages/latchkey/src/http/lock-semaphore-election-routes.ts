@@ -31,7 +31,7 @@ import {
 } from './lock-body.js'
 import { type Acquired, LockWait } from './wait-for-lock.js'
 import { CallerSessions } from './caller-sessions.js'
-import { CallsUnderWay } from './calls-in-progress-per-hold.js'
+import { CallsInProgress } from './calls-in-progress-per-hold.js'
 import { lostHold, ownerReply, throwIfLeaderless } from './lock-refusal-replies.js'
 import { LockSetRoutes } from './lock-set-routes.js'
 import { codeOf, isGranted, ownerJson, promisedMillis } from './owner-json.js'
@@ -45,7 +45,7 @@ type Locks = (call: Call, name: Key) => Promise<Reply>
 
 export class LockRoutes {
   readonly #leases = new Leases()
-  readonly #underWay = new CallsUnderWay()
+  readonly #underWay = new CallsInProgress()
   readonly sessions = new CallerSessions()
   readonly sets = new LockSetRoutes(this.#leases, this.#underWay, this.sessions)
 

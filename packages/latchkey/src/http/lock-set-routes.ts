@@ -15,7 +15,7 @@ import {
   type TicketArg,
 } from '@latchkey/protocol'
 import type { CallerSessions } from './caller-sessions.js'
-import type { CallsUnderWay } from './calls-in-progress-per-hold.js'
+import type { CallsInProgress } from './calls-in-progress-per-hold.js'
 import { keyJson } from './http-status-of-errors.js'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { holdName, type Leases } from './lease-durations-by-hold.js'
@@ -29,10 +29,10 @@ type Key = Uint8Array
 
 export class LockSetRoutes {
   readonly #leases: Leases
-  readonly #underWay: CallsUnderWay
+  readonly #underWay: CallsInProgress
   readonly #sessions: CallerSessions
 
-  constructor(leases: Leases, underWay: CallsUnderWay, sessions: CallerSessions) {
+  constructor(leases: Leases, underWay: CallsInProgress, sessions: CallerSessions) {
     this.#leases = leases
     this.#underWay = underWay
     this.#sessions = sessions

@@ -3,7 +3,7 @@
 import { ManualClock } from '@latchkey/raft/memory'
 import type { Transport } from '@latchkey/raft'
 import { expect, test } from 'vitest'
-import { PeerTimes } from './connected-since.js'
+import { ConnectionTimes } from './connected-since.js'
 
 test('a connection is as old as it is, also one that broke between two looks; before the first one since the start', () => {
   const clock = new ManualClock()
@@ -16,7 +16,7 @@ test('a connection is as old as it is, also one that broke between two looks; be
       return () => {}
     },
   } as unknown as Transport
-  const times = new PeerTimes(clock, transport)
+  const times = new ConnectionTimes(clock, transport)
   const change = (id: string, isUp: boolean) => {
     if (isUp) connected.add(id)
     else connected.delete(id)
@@ -44,7 +44,7 @@ test('a connection is as old as it is, also one that broke between two looks; be
 test('a clock that goes on while one status is made does not make a connection older than the member', () => {
   const clock = new ManualClock()
   const transport = { connected: () => false, on: () => () => {} } as unknown as Transport
-  const times = new PeerTimes(clock, transport)
+  const times = new ConnectionTimes(clock, transport)
   clock.advance(100)
   const uptime = times.uptimeMillis
   clock.advance(1)

@@ -9,7 +9,7 @@ interface ConnectionState {
   readonly at: number
 }
 
-export class PeerTimes {
+export class ConnectionTimes {
   readonly #clock: Clock
   readonly #transport: Transport
   readonly #openedAt: number

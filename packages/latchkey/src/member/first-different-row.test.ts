@@ -6,7 +6,7 @@ import { type Command, encodeCommand, OP } from '@latchkey/protocol'
 import { ManualClock } from '@latchkey/raft/memory'
 import { afterEach, expect, test } from 'vitest'
 import type { MemberMessage } from './non-raft-member-messages.js'
-import { StateSearch } from './first-different-row.js'
+import { DifferentRowSearch } from './first-different-row.js'
 
 const MEMBERS = { voters: ['a'], outgoing: [], learners: [], learnersNext: [], peers: {} }
 const KEYS = 3_000
@@ -51,8 +51,8 @@ async function searchBetween(here: readonly Command[], there: readonly Command[]
   const found: unknown[] = []
   const messages: MemberMessage[] = []
   const clock = new ManualClock()
-  const make = (kv: KvMachine, other: () => StateSearch, name: string) =>
-    new StateSearch({
+  const make = (kv: KvMachine, other: () => DifferentRowSearch, name: string) =>
+    new DifferentRowSearch({
       clock,
       random: seededRandom(1),
       freeze: (at) => kv.digestAt(at),
@@ -63,8 +63,8 @@ async function searchBetween(here: readonly Command[], there: readonly Command[]
       },
       found: (_, __, difference) => found.push(difference),
     })
-  const mine: StateSearch = make(a, () => theirs, 'a')
-  const theirs: StateSearch = make(b, () => mine, 'b')
+  const mine: DifferentRowSearch = make(a, () => theirs, 'a')
+  const theirs: DifferentRowSearch = make(b, () => mine, 'b')
   const [own, others] = [a.stateHash().spaces, b.stateHash().spaces]
   const spaces = SPACE_NAMES.filter((name) => own[name] !== others[name] && name !== 'meta')
   const looked = await mine.search('b', index, spaces)
@@ -123,7 +123,7 @@ test('only one search with each member runs at a time', async () => {
   const machine = await machineWith([])
   machines.push(machine)
   const asked: string[] = []
-  const search = new StateSearch({
+  const search = new DifferentRowSearch({
     clock: new ManualClock(),
     random: seededRandom(1),
     freeze: (at) => machine.digestAt(at),
@@ -143,14 +143,14 @@ test('one that went on, or does not answer: nothing is claimed', async () => {
   machines.push(a, b)
   const found: unknown[] = []
   const clock = new ManualClock()
-  const theirs: StateSearch = new StateSearch({
+  const theirs: DifferentRowSearch = new DifferentRowSearch({
     clock,
     random: seededRandom(1),
     freeze: (at) => b.digestAt(at),
     send: (_, message) => message.kind === 'compared' && mine.answered('b', message),
     found: (...words) => found.push(words),
   })
-  const mine: StateSearch = new StateSearch({
+  const mine: DifferentRowSearch = new DifferentRowSearch({
     clock,
     random: seededRandom(1),
     freeze: (at) => a.digestAt(at),

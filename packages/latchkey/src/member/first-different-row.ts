@@ -16,7 +16,7 @@ interface Difference {
   readonly what: 'it is only here' | 'it is only there' | 'it is another one there'
 }
 
-interface StateSearchPorts {
+interface RowSearchPorts {
   readonly clock: Clock
   /** Must give different numbers after each start of the process. */
   readonly random: Random
@@ -43,8 +43,8 @@ interface Waiting {
   readonly tell: (rows: Answer['rows']) => void
 }
 
-export class StateSearch {
-  readonly #ports: StateSearchPorts
+export class DifferentRowSearch {
+  readonly #ports: RowSearchPorts
   readonly #waiting = new Map<number, Waiting>()
   readonly #searching = new Set<string>()
   #held: Held | undefined
@@ -55,7 +55,7 @@ export class StateSearch {
   #lastId: number
   #closed = false
 
-  constructor(ports: StateSearchPorts) {
+  constructor(ports: RowSearchPorts) {
     this.#ports = ports
     this.#lastId = firstId(ports.random)
   }

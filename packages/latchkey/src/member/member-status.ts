@@ -2,7 +2,7 @@
 
 import { type LeaderReply, leaderlessMessage, type MemberStatus, type Status } from '@latchkey/protocol'
 import { type Membership, membersOf, type Replica } from '@latchkey/raft'
-import type { PeerTimes } from './connected-since.js'
+import type { ConnectionTimes } from './connected-since.js'
 
 type OfProcess = Pick<Status, 'version' | 'uptimeMillis' | 'dateMillis'>
 
@@ -10,7 +10,7 @@ type OfProcess = Pick<Status, 'version' | 'uptimeMillis' | 'dateMillis'>
 export function statusOf(
   replica: Replica,
   removed: string | undefined,
-  times: PeerTimes,
+  times: ConnectionTimes,
   ofProcess: OfProcess,
 ): Status {
   const { node } = replica
@@ -38,7 +38,7 @@ export function statusOf(
 
 function memberStatus(
   { node, transport }: Replica,
-  times: PeerTimes,
+  times: ConnectionTimes,
   id: string,
   uptimeMillis: number,
 ): MemberStatus {

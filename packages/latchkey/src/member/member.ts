@@ -25,7 +25,7 @@ import type { FileSystem } from '@latchkey/raft/wal'
 import type { KvStore, StateHash } from '@latchkey/kv'
 import { Admin } from './admin-calls.js'
 import { OwnMembership, removed } from './own-membership.js'
-import { PeerTimes } from './connected-since.js'
+import { ConnectionTimes } from './connected-since.js'
 import { type MemberMessage, decodeMemberMessage, encodeMemberMessage } from './non-raft-member-messages.js'
 import { MemberChanges } from './membership-changes.js'
 import { type CallCounters, type CallSource, newCallCounters } from './call-counters.js'
@@ -91,7 +91,7 @@ export class Member extends Emitter<MemberEvents> {
   readonly replica: Replica
   readonly kv: KvStore
   readonly #ports: MemberPorts
-  readonly #peerTimes: PeerTimes
+  readonly #peerTimes: ConnectionTimes
   readonly #calls: CallCounters
   readonly #commands: CommandQueue
   readonly #forwarder: Forwarder
@@ -140,7 +140,7 @@ export class Member extends Emitter<MemberEvents> {
     const { maxInFlightBytes: mostBytes } = replica.node.options
     this.#commands = new CommandQueue({ node: replica.node, kv, mostBytes })
     this.#ports = ports
-    this.#peerTimes = new PeerTimes(ports.clock, replica.transport)
+    this.#peerTimes = new ConnectionTimes(ports.clock, replica.transport)
     this.#forwarder = forwarder
     const { node } = replica
     this.#admin = this.#makeAdmin()

@@ -7,7 +7,7 @@ import { type KvStore, SPACE_NAMES, type StateHash } from '@latchkey/kv'
 import { type MemberId, membersOf, type RaftNode } from '@latchkey/raft'
 import type { MemberMessage } from './non-raft-member-messages.js'
 import { currentStateHashes, type StateHashes, StateCheck, stateHashesOf } from './state-hash-check.js'
-import { StateSearch } from './first-different-row.js'
+import { DifferentRowSearch } from './first-different-row.js'
 
 type StateMessage = Extract<MemberMessage, { kind: 'stateHashes' | 'compare' | 'compared' }>
 
@@ -23,13 +23,13 @@ interface Ports {
 
 export class StateComparison {
   readonly #ports: Ports
-  readonly #search: StateSearch
+  readonly #search: DifferentRowSearch
   readonly #check: StateCheck
 
   constructor(ports: Ports) {
     this.#ports = ports
     const { clock, kv, logger, node, random } = ports
-    this.#search = new StateSearch({
+    this.#search = new DifferentRowSearch({
       clock,
       random,
       freeze: (index) => kv.digestAt(index),

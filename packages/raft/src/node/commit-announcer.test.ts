@@ -2,12 +2,12 @@
 
 import { expect, test } from 'vitest'
 import { ManualClock } from '../memory/index.js'
-import { Announcer } from './commit-announcer.js'
+import { CommitAnnouncer } from './commit-announcer.js'
 
 test('one message for all commits of a moment, with the commit index of its start', () => {
   const clock = new ManualClock()
   const told: number[] = []
-  const announcer = new Announcer(clock, (index) => told.push(index))
+  const announcer = new CommitAnnouncer(clock, (index) => told.push(index))
   announcer.committed(3)
   clock.advance(1)
   announcer.committed(4)

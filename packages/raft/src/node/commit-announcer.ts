@@ -6,7 +6,7 @@ import type { Clock, Timer } from '@latchkey/base'
 
 const MOMENT_MS = 2
 
-export class Announcer {
+export class CommitAnnouncer {
   readonly #clock: Clock
   readonly #announce: (index: number) => void
   /** The commit index that the timer will announce. */

@@ -15,7 +15,7 @@ import { lastOf, Emitter } from '@latchkey/base'
 import { CAPS, LatchkeyError } from '@latchkey/protocol'
 import type { Effect, Entry, MemberId, MembershipChange, Message, Role } from '../core/index.js'
 import { type Proposal, Raft } from '../core/index.js'
-import { Announcer } from './commit-announcer.js'
+import { CommitAnnouncer } from './commit-announcer.js'
 import { Applier } from './applier.js'
 import { Compaction } from './log-compaction.js'
 import { EffectQueue } from './effect-queue.js'
@@ -40,7 +40,7 @@ export class RaftNode extends Emitter<NodeEvents> {
   readonly #writer: LogWriter
   readonly #snapshots: Snapshots
   readonly #compaction: Compaction
-  readonly #announcer: Announcer
+  readonly #announcer: CommitAnnouncer
   readonly #ticker: Ticker
   /**
    * In ms, the longest time between two ticks. Compaction and other work that is not urgent waits for a tick.
@@ -80,7 +80,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#writer = this.#makeWriter()
     this.#snapshots = this.#makeSnapshots()
     this.#compaction = this.#makeCompaction()
-    this.#announcer = new Announcer(ports.clock, (index) =>
+    this.#announcer = new CommitAnnouncer(ports.clock, (index) =>
       this.#step((raft, now) => raft.announce(index, now)),
     )
     this.#compaction.appended(boot.raft.entries)
