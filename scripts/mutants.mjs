@@ -1,6 +1,5 @@
-// Driver: `npm run mutants -- --package P --count N --seed S`: draws small faults in a package's sources, puts
-// one at a time into a copy of the repository, and runs the tests that import the changed file, and the
-// simulator. A fault that no test notices is a hole in the tests, or a line that changes nothing: a person has
+// Driver: `npm run mutants -- --count N --seed S`: draws small faults in the sources of the product, puts one
+// at a time into a copy of the repository, and runs the tests that import the changed file, and the simulator. A fault that no test notices is a hole in the tests, or a line that changes nothing: a person has
 // to look. Not a part of the gate. Exits with 1 when a fault was not noticed.
 
 import { execFileSync } from 'node:child_process'
@@ -8,42 +7,46 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { ChangedCopy } from './mutants/changed-copy.mjs'
+import { isProduct } from './check/files.mjs'
+import { MAY } from './check/floors.mjs'
+import { ChangedCopy, missingFor } from './mutants/changed-copy.mjs'
 import { drawn, faultsOf } from './mutants/mutations.mjs'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const USAGE = `Usage: npm run mutants -- --package P [options]
+const PACKAGES = Object.keys(MAY)
+const USAGE = `Usage: npm run mutants -- [options]
 
-  --package P     whose sources get the faults: base, protocol, raft, lock, kv, client, level or latchkey
+  --package P     only the sources of this package: ${PACKAGES.join(', ')}
   --count N       how many faults are drawn, 10 by default
   --seed S        another seed draws others; 1 by default
   --first K       begins with the draw's fault K, so that an interrupted command can go on; 1 by default
-  --under FOLDER  only sources below that folder of the package's src
+  --under FOLDER  only sources below that folder of the package's src; needs --package
   --processes     also the slow tests that start processes, after all others
+
+Faults in the lock engines need their servers, and faults in the console need a browser:
+  scripts/browser.sh scripts/servers.sh -- npm run mutants
 `
-const PRODUCT = /^packages\/[^/]+\/src\/.*\.ts$/
-const NO_PRODUCT = /\.test\.ts$|\/testing\/|index\.ts$/
 
 const { package: of, seed, count, first, under, processes } = read()
-const tracked = execFileSync('git', ['ls-files', `packages/${of}/src/${under}`], {
-  cwd: ROOT,
-  encoding: 'utf8',
-})
+const folder = of === undefined ? 'packages' : `packages/${of}/src/${under}`
+const tracked = execFileSync('git', ['ls-files', folder], { cwd: ROOT, encoding: 'utf8' })
 const places = tracked
   .split('\n')
-  .filter((path) => PRODUCT.test(path) && !NO_PRODUCT.test(path))
+  .filter(isProduct)
   .flatMap((path) =>
     readFileSync(join(ROOT, path), 'utf8')
       .split('\n')
       .flatMap((line, at) => faultsOf(line).map((fault) => ({ path, at, was: line, ...fault }))),
   )
-if (places.length === 0) usage(`there is nothing to change in packages/${of}/src/${under}`)
+if (places.length === 0) usage(`there is nothing to change in ${folder}`)
+const faults = drawn(places, count, seed).slice(first - 1)
+const missing = new Set(faults.flatMap(({ path }) => missingFor(path)))
+if (missing.size > 0) fail(`tests of the drawn faults need ${[...missing].join(' and ')}`)
 
 const copy = new ChangedCopy(ROOT)
-const faults = drawn(places, count, seed).slice(first - 1)
 let unnoticed = 0
 for (const [i, fault] of faults.entries()) {
-  const by = await copy.noticedBy(fault, of, processes).catch((error) => fail(error.message))
+  const by = await copy.noticedBy(fault, processes).catch((error) => fail(error.message))
   const { path, at, name, was, line } = fault
   const where = `${first + i}. ${path}:${at + 1}: ${name}`
   if (by !== undefined) console.log(`${where}: noticed by ${by}`)
@@ -64,7 +67,9 @@ function read() {
       process.stdout.write(USAGE)
       process.exit(0)
     }
-    if (!/^[a-z]+$/.test(values.package ?? '')) usage('--package names whose sources get the faults')
+    const { package: of } = values
+    if (of !== undefined && !PACKAGES.includes(of)) usage(`there is no package ${of}`)
+    if (of === undefined && values.under !== undefined) usage('--under needs --package')
     const numbers = { count: '10', seed: '1', first: '1', ...values }
     for (const name of ['count', 'seed', 'first'])
       if (!/^[1-9]\d*$/.test(numbers[name])) usage(`--${name} must be a positive whole number`)

@@ -69,3 +69,7 @@ export const isTest = (path) => /\.test\.(ts|mjs)$/.test(path)
 
 /** Tests, and what only tests are built from: fixtures, folders named testing or traces. */
 export const isForTests = (path) => isTest(path) || /\/(testing|traces)\/|-fixture\.ts$/.test(path)
+
+/** The sources that users run. Test suites that a package exports are tests, too. */
+export const isProduct = (path) =>
+  /^packages\/[^/]+\/src\/.*\.ts$/.test(path) && !isForTests(path) && !path.includes('/suite/')

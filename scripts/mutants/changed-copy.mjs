@@ -18,21 +18,48 @@ const MOST_TRIES = 3
 /** Tests that start processes or measure are slow, and tests of the scripts import no product. */
 const SLOW = ['e2e', 'chaos', 'bench', 'scripts']
 
+/** Tests beside `npm test`: whose faults they notice, their configuration, and what they need to run. */
+const OUTSIDE = [
+  { of: /^packages\/postgres\//, config: 'servers', needs: 'POSTGRES_URL' },
+  { of: /^packages\/redis\//, config: 'servers', needs: 'REDIS_URLS' },
+  { of: /^packages\/etcd\//, config: 'servers', needs: 'ETCD_URLS' },
+  { of: /^packages\/daemon\/src\/page\//, config: 'browser', needs: 'LATCHKEY_BROWSER', bundle: true },
+]
+const outsideOf = (path) => OUTSIDE.filter(({ of }) => of.test(path))
+
+/** The environment variables without which not all tests of that source can run. */
+export const missingFor = (path) =>
+  outsideOf(path).flatMap(({ needs }) => (process.env[needs] === undefined ? [needs] : []))
+
+/** The simulator runs the product of these packages. */
+const SIMULATED = ['base', 'protocol', 'raft', 'lock', 'kv', 'client', 'latchkey']
+
 /**
  * The runs of vitest for one fault. The first run has the tests that most likely notice the fault: tests of
  * its own package that import the changed file. The simulator's known bugs do not run. They replace lines of
  * the product by their text, so they would notice that a line changed, and not what the line does.
  */
-const runsFor = (of, path, processes) => [
-  ['related', path, '--run', '--project', of],
-  ['related', path, '--run', ...[of, 'sim', ...SLOW].flatMap((name) => ['--project', `!${name}`])],
-  [
+function runsFor(path, processes) {
+  const of = packageOf(path)
+  const simulated = [
     'run',
     ...['run', 'raft', 'scenarios', 'whole/whole.test'].map((part) => `test/sim/src/${part}`),
     ...['--project', 'sim', '--testNamePattern', '^(?!.*known bugs)'],
-  ],
-  ...(processes ? [['run', '--project', 'e2e', '--project', 'chaos']] : []),
-]
+  ]
+  const outside = ({ config, bundle }) => [
+    ...(bundle ? ['run'] : ['related', path, '--run']),
+    ...['--config', `vitest.${config}.config.ts`],
+  ]
+  return [
+    ['related', path, '--run', '--project', of],
+    ...outsideOf(path).map(outside),
+    ['related', path, '--run', ...[of, 'sim', ...SLOW].flatMap((name) => ['--project', `!${name}`])],
+    ...(SIMULATED.includes(of) ? [simulated] : []),
+    ...(processes ? [['run', '--project', 'e2e', '--project', 'chaos']] : []),
+  ]
+}
+
+const packageOf = (path) => path.split('/')[1]
 
 export class ChangedCopy {
   #root = mkdtempSync(join(tmpdir(), 'latchkey-mutants-'))
@@ -47,19 +74,20 @@ export class ChangedCopy {
   }
 
   /** What notices the fault: 'the compiler' or names of tests; undefined if nothing does. */
-  async noticedBy({ path, at, line }, of, processes) {
+  async noticedBy({ path, at, line }, processes) {
+    const bundle = processes || outsideOf(path).some((tests) => tests.bundle)
     const file = join(this.#root, path)
     const whole = readFileSync(file, 'utf8')
     const lines = whole.split('\n')
     lines[at] = line
     writeFileSync(file, lines.join('\n'))
-    if (!this.#builds(processes)) return this.#restored(file, whole, 'the compiler')
-    for (const run of runsFor(of, path, processes)) {
+    if (!this.#builds(bundle)) return this.#restored(file, whole, 'the compiler')
+    for (const run of runsFor(path, processes)) {
       const failed = await this.#failedTwice(run)
       if (failed === undefined) continue
       this.#restored(file, whole)
       // A test that fails without the fault, too, has not noticed it.
-      if (!this.#builds(processes) || (await this.#failed(failed.again)) !== undefined)
+      if (!this.#builds(bundle) || (await this.#failed(failed.again)) !== undefined)
         throw new Error(`fails without any fault: ${failed.names.join(', ')}`)
       return failed.names.join(', ')
     }
@@ -71,9 +99,9 @@ export class ChangedCopy {
     return by
   }
 
-  /** The simulator runs the compiled output, and tests of processes start the bundle. */
-  #builds(processes) {
-    const commands = [['node_modules/.bin/tsc', '-b'], ...(processes ? [['node', 'scripts/bundle.mjs']] : [])]
+  /** The simulator runs the compiled output. Tests of processes and of the console start the bundle. */
+  #builds(bundle) {
+    const commands = [['node_modules/.bin/tsc', '-b'], ...(bundle ? [['node', 'scripts/bundle.mjs']] : [])]
     return commands.every(
       ([command, ...rest]) => spawnSync(command, rest, { cwd: this.#root, stdio: 'ignore' }).status === 0,
     )

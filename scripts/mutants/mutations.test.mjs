@@ -1,6 +1,7 @@
 // Test: a mutation changes code but never text or comments, and the same seed makes the same mutation.
 
 import { expect, test } from 'vitest'
+import { isProduct } from '../check/files.mjs'
 import { drawn, faultsOf } from './mutations.mjs'
 
 const lines = (line) => faultsOf(line).map((fault) => fault.line)
@@ -33,4 +34,22 @@ test('the same seed draws the same, another seed draws others', () => {
   expect(drawn(all, 5, 7)).toEqual(drawn(all, 5, 7))
   expect(drawn(all, 5, 7)).not.toEqual(drawn(all, 5, 8))
   expect(drawn([1, 2], 5, 1)).toHaveLength(2)
+})
+
+test('faults are drawn only in what users run', () => {
+  const paths = [
+    'core/raft.ts',
+    'core/raft.test.ts',
+    'net/testing/crew.ts',
+    'core/traces/run.ts',
+    'suite/hold.ts',
+  ]
+  expect(paths.map((path) => isProduct(`packages/raft/src/${path}`))).toEqual([
+    true,
+    false,
+    false,
+    false,
+    false,
+  ])
+  expect(['test/sim/src/main.ts', 'packages/kv/README.md'].some(isProduct)).toBe(false)
 })

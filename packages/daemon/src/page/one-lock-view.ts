@@ -183,7 +183,7 @@ export class OneLock implements View {
         el(
           'div',
           { class: 'buttons' },
-          button('Release by force…', () => this.#force(lock), 'danger'),
+          button('Release by force…', () => this.#force(this.#held[at] as Lock), 'danger'),
         ),
     )
   }
