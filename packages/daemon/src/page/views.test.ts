@@ -43,13 +43,13 @@ class Element {
     this.replaceChildren(text)
   }
   get firstElementChild(): Element | null {
-    return this.#elements()[0] ?? null
+    return this.elements()[0] ?? null
   }
   get nextElementSibling(): Element | null {
-    const all = this.parent?.#elements() ?? []
+    const all = this.parent?.elements() ?? []
     return all[all.indexOf(this) + 1] ?? null
   }
-  #elements(): Element[] {
+  elements(): Element[] {
     return this.children.filter((child) => child instanceof Element)
   }
 
@@ -89,12 +89,12 @@ class Element {
     this.dispatch('close')
   }
   focus(): void {
-    focused = this
+    focusOn(this)
   }
 
   /** All elements of this tag, in their order. */
   all(tag: string): Element[] {
-    return this.#elements().flatMap((child) => [...(child.tag === tag ? [child] : []), ...child.all(tag)])
+    return this.elements().flatMap((child) => [...(child.tag === tag ? [child] : []), ...child.all(tag)])
   }
   querySelector(tag: string): Element | null {
     return this.all(tag)[0] ?? null
@@ -103,6 +103,7 @@ class Element {
 
 let body: Element
 let focused: Element | undefined
+const focusOn = (element: Element) => (focused = element)
 const page = { hash: '' }
 
 beforeEach(() => {
@@ -482,6 +483,7 @@ describe('locks', () => {
     },
   }
 
+  // long: one view, followed through all its states
   test('one lock: its holder, its waiters and its history, as time passes and as it changes', async () => {
     const { console, asked, answers, tell } = member({ ...lockAnswers })
     const view = new OneLock(console, 'orders%2F42')
@@ -717,6 +719,7 @@ describe('keys', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  // long: one view, followed through all its states
   test('one key: its facts, the forms of its value, its end, and a value that is cut', async () => {
     const headers = { 'latchkey-create-revision': '7', 'latchkey-version': '3' }
     const first = { ...headers, etag: '"1200"', 'latchkey-remaining-millis': '60000' }
@@ -785,6 +788,7 @@ describe('keys', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  // long: one view, followed through all its states
   test('changes as they come, newest first, at most 200, and a pause', async () => {
     const { console, said, tell } = member({ '/v1/watch': {}, [LOCK_WATCH]: {} })
     const view = new Changes(console)
