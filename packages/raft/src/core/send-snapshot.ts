@@ -47,14 +47,14 @@ function ask(state: State, to: MemberId, snapshot: SnapshotTransfer): void {
   state.out.push({ type: 'readSnapshot', to, offset, position })
 }
 
-/** Sends a piece that the driver has read. The piece is dropped if the transfer does not need it any more. */
+/** Called when the driver has read a piece. */
 export function onPiece(state: State, piece: SnapshotPiece): void {
   const peer = state.leading?.byId.get(piece.to)
   const snapshot = peer?.snapshot
   if (peer === undefined || snapshot === undefined || snapshot.phase === 'waiting') return
   const { position } = piece
-  // If the log now begins after the snapshot, it was compacted after the snapshot was made. A member that
-  // installed this snapshot would immediately need another one (S9).
+  // The log was compacted after the snapshot was made. A member that installed this snapshot would
+  // immediately need another one (S9).
   if (position.index < state.log.start.index) return startAgain(state, peer)
   if (snapshot.position?.index !== position.index) {
     if (piece.offset !== 0 || snapshot.phase !== 'reading') return
@@ -125,8 +125,8 @@ export function snapshotTick(state: State, peer: Progress): void {
 }
 
 /**
- * Ends the transfer, because the driver cannot read the snapshot or the member does not answer. Then the
- * leader probes again to find out what the member needs.
+ * Called when the driver cannot read the snapshot, or when the member does not answer. After the transfer the
+ * leader probes to find out what the member needs.
  */
 export function giveUp(state: State, peer: Progress): void {
   endTransferOf(state, peer)
@@ -136,7 +136,7 @@ export function giveUp(state: State, peer: Progress): void {
   peer.movedAt = Number.NEGATIVE_INFINITY
 }
 
-/** Ends the snapshot transfer. The driver then closes the copy of the state from which it read the pieces. */
+/** The driver then closes the copy of the state from which it read the pieces. */
 export function endTransferOf(state: State, peer: Progress): void {
   if (peer.snapshot !== undefined && peer.snapshot.phase !== 'waiting') {
     state.out.push({ type: 'endSnapshot', to: peer.id })
@@ -146,7 +146,7 @@ export function endTransferOf(state: State, peer: Progress): void {
 
 /**
  * Returns the index up to which the log may be compacted. Entries after a snapshot that is being sent stay,
- * because its receiver needs them next (S9).
+ * because the receiver needs them next (S9).
  */
 export function pinned(state: State, index: number): number {
   let keep = index

@@ -33,12 +33,9 @@ export interface ConnectionOptions {
   readonly unreliable?: Unreliable | undefined
 }
 
-/**
- * The faults of an unreliable connection. During a cut such a connection loses frames instead of holding them
- * back.
- */
+/** An unreliable connection loses frames during a cut, instead of holding them back. */
 export interface Unreliable {
-  /** Called for each frame. Returns true if the frame is lost. */
+  /** Returns true if the frame is lost. */
   loses(): boolean
   /** The probability that a frame arrives twice. The second copy arrives up to `late` microseconds later. */
   readonly duplicate: number
@@ -62,16 +59,16 @@ export class MemoryConnection {
   readonly #options: ConnectionOptions
   readonly #ends: readonly [ConnectionEnd, ConnectionEnd]
   /**
-   * The arrival time of the frame that was sent last, so that no later frame overtakes this frame. Each
-   * receiver has one such time for each lane, and frames of different lanes may overtake each other.
+   * By receiver and lane, the arrival time of the last sent frame. No later frame of the lane arrives before
+   * this time.
    */
   readonly #last = new Map<number, number>()
   readonly #knowsEnd: [boolean, boolean] = [false, false]
   /** By receiver: frames that would arrive after this time are lost. */
   readonly #until: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
   /**
-   * True for an end that has closed the connection itself. Such an end receives no more frames, not even
-   * frames that waited while its process was paused.
+   * True for an end that has closed the connection itself. This end receives no more frames, not even frames
+   * that waited while its process was paused.
    */
   readonly #closedBySelf: [boolean, boolean] = [false, false]
   #held: Frame[] = []
@@ -93,7 +90,6 @@ export class MemoryConnection {
     this.#ends = ends
   }
 
-  /** True if both ends know that the connection has ended. */
   get over(): boolean {
     return this.#knowsEnd[0] && this.#knowsEnd[1]
   }
@@ -127,7 +123,7 @@ export class MemoryConnection {
     this.#timeline.at(at + u * u * u * unreliable.late, again)
   }
 
-  /** Sends the first frame to the end `to`. All later frames of both lanes arrive after this frame. */
+  /** All later frames of both lanes arrive after this first frame. */
   greet(to: Side): void {
     const at = this.#timeline.now + this.delay()
     this.#last.set(to * 10, at)
@@ -151,9 +147,7 @@ export class MemoryConnection {
     end.process.deliver(() => !this.#closedBySelf[to] && end.receive(frame.frame))
   }
 
-  /**
-   * Resets the connection. Both ends learn of the reset soon, and some of the frames under way still arrive.
-   */
+  /** Both ends learn of the reset soon, and some of the frames under way still arrive. */
   break(): void {
     for (const side of [0, 1] as const) this.#breakTowards(side)
   }
@@ -166,8 +160,8 @@ export class MemoryConnection {
   }
 
   /**
-   * Closes the connection at one end, because that end closed it or its process died. With `silent` the end's
-   * whole machine has died, so the other end is not informed.
+   * Called when one end has closed the connection or its process has died. With `silent` the end's whole
+   * machine has died, so the other end is not informed.
    */
   end(side: Side, silent = false): void {
     if (this.#knowsEnd[side]) return

@@ -30,9 +30,8 @@ export interface DiskOp {
   readonly kind: DiskOpKind
   readonly path: string
   /**
-   * The number of the operation, from 1. Only operations that change the disk are counted: write, sync,
-   * truncate, create, remove, rename, syncDir. All other operations have the number of the last counted
-   * operation.
+   * The number of the operation, from 1. Operations that do not change the disk have the number of the last
+   * operation that did.
    */
   readonly number: number
   readonly bytes: number
@@ -47,23 +46,17 @@ export interface DiskFailure {
 }
 
 interface MemoryDiskOptions {
-  /**
-   * Calls `run` when the operation completes. The simulator uses its own clock here. By default an operation
-   * completes in a microtask.
-   */
+  /** Calls `run` when the operation completes. By default an operation completes in a microtask. */
   readonly schedule?: (op: DiskOp, run: () => void) => void
   readonly sizes?: NonNullable<FileSystem['sizes']>
-  /** Returns false once the process has died. The disk ignores operations that a dead process asks for. */
+  /** False once the process has died. The disk ignores all operations of a dead process. */
   readonly isAlive?: () => boolean
 }
 
 interface Flight {
   readonly op: DiskOp
   readonly apply: () => void
-  /**
-   * Called if the power fails before the operation completes. Applies what a real disk may have written by
-   * then.
-   */
+  /** Applies what a real disk may have written if the power fails before the operation completes. */
   readonly half: (() => void) | undefined
 }
 
@@ -88,7 +81,6 @@ export class MemoryDisk implements FileSystem {
     this.#schedule = options.schedule ?? ((_op, run) => microtask(run))
   }
 
-  /** How many operations have changed the disk so far. */
   get operations(): number {
     return this.#operations
   }
@@ -129,8 +121,7 @@ export class MemoryDisk implements FileSystem {
     this.#failures.clear()
   }
 
-  // The next methods are for tests only. These methods change the visible and the durable content at the same
-  // time.
+  // The next methods are for tests. Each changes the visible and the durable content at the same time.
 
   paths(): string[] {
     return this.#names.paths()
@@ -154,7 +145,7 @@ export class MemoryDisk implements FileSystem {
     this.put(path, bytes)
   }
 
-  /** Returns the durable content, which a test can restore later. */
+  /** The durable content, which a test can restore later. */
   image(): ReadonlyMap<string, Uint8Array> {
     return this.#names.durableImage()
   }
@@ -163,8 +154,6 @@ export class MemoryDisk implements FileSystem {
     this.#restart()
     this.#names.restore(image)
   }
-
-  // The next methods are those of the interface FileSystem.
 
   open(path: string, how: 'create' | 'existing', done: Opened): void {
     const opened = () => done(undefined, new MemoryFile(this, this.#inode(path), path))
@@ -213,8 +202,8 @@ export class MemoryDisk implements FileSystem {
 
   syncDir(path: string, done: Done): void {
     // A real file system keeps names in its journal, and stops if it cannot write the journal. So if a sync
-    // of a folder succeeds after a failed sync of that folder, all names are durable. A failed sync of a file
-    // is different: the data that waited for this sync is lost (Inode.forget).
+    // of a folder succeeds after a failed sync of that folder, all names are durable. After a failed sync of
+    // a file, the data that waited for the sync is lost (Inode.forget).
     this.run('syncDir', path, 0, () => this.#names.syncDir(path), done)
   }
 
@@ -236,10 +225,6 @@ export class MemoryDisk implements FileSystem {
     return inode
   }
 
-  /**
-   * Runs one operation: counts it, applies it when `schedule` says, and fails or stops if a test has asked
-   * for it.
-   */
   run(
     kind: DiskOpKind,
     path: string,
@@ -284,11 +269,11 @@ export class MemoryDisk implements FileSystem {
 }
 
 interface OpDetail {
-  /** Applies the effect of a power loss during the operation. */
+  /** The effect of a power loss during the operation. */
   readonly half?: () => void
-  /** Applies the effect of a failed sync: later syncs do not write the data that waited for this sync. */
+  /** The effect of a failed sync: later syncs do not write the data that waited for this sync. */
   readonly forget?: () => void
-  /** Applies the effect of a failed write: only this many bytes are written. */
+  /** The effect of a failed write that wrote this many bytes. */
   readonly short?: (bytes: number) => void
 }
 

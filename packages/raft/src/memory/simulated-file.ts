@@ -7,7 +7,6 @@ type Pending =
   | { readonly type: 'write'; readonly offset: number; readonly bytes: Uint8Array }
   | { readonly type: 'truncate'; readonly length: number }
 
-/** The bytes of a file, which grow as needed. */
 class Image {
   #bytes = new Uint8Array(256)
   length = 0
@@ -81,7 +80,6 @@ export class Inode {
     this.#pending = []
   }
 
-  /** Adds a write that was under way when the power failed. */
   addPending(offset: number, bytes: Uint8Array): void {
     this.#pending.push({ type: 'write', offset, bytes: bytes.slice() })
   }

@@ -6,8 +6,8 @@
 //     message overtakes another message of its connection.
 //   - a dead process receives nothing, and its unfinished work does not continue.
 //   - a timer never fires too early by the machine's monotonic clock. A timer may fire late.
-//   - a process can stop between reading its clock and using the value. When it continues, it uses the old
-//     value, as a real process does (CT2).
+//   - a process can stop between reading its clock and using the value. After the stop the process uses the
+//     old value, as a real process does (CT2).
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Timeline } from './simulated-time-types.js'
@@ -18,7 +18,7 @@ interface HostOptions {
   readonly rate: number
   readonly uptime: number
   readonly wallAhead: number
-  /** Returns by how many microseconds a timer fires late. */
+  /** In microseconds, how late a timer fires. */
   readonly lateness: (random: Random) => number
 }
 
@@ -29,14 +29,16 @@ export class Host {
   readonly random: Random
   readonly clock: VirtualClock
   readonly lateness: (random: Random) => number
-  /** The process that runs on the machine now. */
   life: HostProcess | undefined
   #stops = 0
   #suspensions = 0
-  /** True after a power loss. Such a machine does not answer at all, not even with a refused connection. */
+  /**
+   * True after a power loss. A machine without power does not answer at all, not even with a refused
+   * connection.
+   */
   dark = false
   /**
-   * In microseconds, how long the process stops after its next reading of the clock and before it uses the
+   * In microseconds, how long the process stops between the next reading of its clock and the use of the
    * value.
    */
   stall = 0
@@ -88,8 +90,8 @@ interface Waiting {
 }
 
 /**
- * A value that the machine's monotonic clock has shown, and the timeline's simulated time (in microseconds)
- * at which the process read the value.
+ * A value of the machine's monotonic clock, and the simulated time (in microseconds) when the process read
+ * the value.
  */
 interface Reading {
   readonly value: number
@@ -106,7 +108,6 @@ export class HostProcess {
   /** The old value that the next reading of the clock returns. */
   #old: Reading | undefined
   #lastOld: Reading | undefined
-  /** How many messages and timers that waited during a pause are not delivered yet. */
   #due = 0
 
   constructor(host: Host) {
@@ -137,18 +138,12 @@ export class HostProcess {
     return old.value
   }
 
-  /**
-   * Returns the timeline's simulated time, in microseconds, at which the process read this value of its
-   * clock.
-   */
+  /** Returns the simulated time, in microseconds, when the process read this value of its clock. */
   takenAt(reading: number): number {
     return this.#lastOld?.value === reading ? this.#lastOld.at : this.host.timeline.now
   }
 
-  /**
-   * Runs a message's or a timer's function in the process. If the process is paused, the function runs when
-   * the process continues.
-   */
+  /** If the process is paused, the function runs when the process continues. */
   deliver(run: () => void, timer = false): void {
     if (this.dead) return
     if (this.#due > 0) this.#again(run, timer)

@@ -1,10 +1,10 @@
-// Rule: the clocks of one simulated machine, as functions of the simulated time of the timeline. The
-// parameter `real` is this simulated time in microseconds. The clocks show milliseconds.
+// Rule: the clocks of one simulated machine, as functions of the simulated time. The parameter `real` is the
+// simulated time in microseconds. The clocks show milliseconds.
 
 import type { Instant } from '@latchkey/base'
 
 export class VirtualClock {
-  /** How many seconds the clock counts in one second of simulated time. A perfect clock has the rate 1. */
+  /** How many seconds the clock counts in one second of simulated time. */
   #rate: number
   #realOrigin = 0
   #localOrigin: number
@@ -45,8 +45,8 @@ export class VirtualClock {
   }
 
   /**
-   * Makes the monotonic clock jump forward. A real monotonic clock never jumps. After a jump, leases may end
-   * too early by at most the clamp of cluster time (CT2).
+   * A real monotonic clock never jumps forward. After a jump, leases may end too early by at most the clamp
+   * of cluster time (CT2).
    */
   step(real: number, millis: number): void {
     this.#anchor(real)
@@ -59,7 +59,7 @@ export class VirtualClock {
     this.#wallAhead += millis
   }
 
-  /** Suspends the machine. Its monotonic clock stands still, and its uptime and wall clock continue. */
+  /** The monotonic clock of a suspended machine stands still, and its uptime and wall clock continue. */
   suspend(real: number): void {
     this.#anchor(real)
     this.#frozen = true

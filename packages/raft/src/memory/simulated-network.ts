@@ -95,7 +95,7 @@ class MemoryTransport extends Emitter<TransportEvents> implements Transport {
     for (const [id, line] of this.lines) if (this.refusalOf(line.info) !== undefined) this.#hangUp(id, line)
   }
 
-  /** Returns the refusal of a peer, by the checks of the real handshake, or undefined. */
+  /** Undefined if the checks of the real handshake accept the peer. */
   refusalOf(info: PeerInfo): Refusal | undefined {
     const self = { ...this.info(), cluster: '', tokens: [] }
     const verdict = judgeInfo(self, info, (one) => this.owner.admit(one))
@@ -107,8 +107,6 @@ class MemoryTransport extends Emitter<TransportEvents> implements Transport {
     this.lines.clear()
     this.#network.died(this.id, false)
   }
-
-  // ---- Methods by which the network reports events to the member
 
   up(line: Line): void {
     const { id } = line.info
@@ -134,10 +132,7 @@ class MemoryTransport extends Emitter<TransportEvents> implements Transport {
     })
   }
 
-  /**
-   * Emits 'dead' for the member, at most once for each lost connection. Called when the member's process is
-   * known to have ended.
-   */
+  /** Emits 'dead' for the member, at most once for each lost connection. */
   ended(id: MemberId): void {
     const lost = this.lost.get(id)
     if (lost === undefined || lost.dead) return
@@ -161,9 +156,9 @@ class MemoryTransport extends Emitter<TransportEvents> implements Transport {
 }
 
 export interface NetworkOptions extends ConnectionOptions {
-  /** If true, messages are encoded to bytes and decoded again, as on a real connection. */
+  /** True if messages are encoded to bytes and decoded again, as on a real connection. */
   readonly encoded: boolean
-  /** Encodes and decodes messages. By default the codec of this package. */
+  /** By default the codec of this package. */
   readonly codec?: MessageCodec
   readonly dial: DialTimes
 }
@@ -192,8 +187,8 @@ export class MemoryNetwork {
   readonly #connections = new Map<string, MemoryConnection>()
   readonly #dialing = new Set<string>()
   /**
-   * Returns true if the member's machine runs, so that it refuses a connection when no process listens. The
-   * refusal proves that the member's process has ended.
+   * True if the member's machine runs. Then the machine refuses connections when no process listens, which
+   * proves that the member's process has ended.
    */
   readonly #refuses: (id: MemberId) => boolean
   readonly #listeners = new Set<(message: Message) => void>()
@@ -229,8 +224,7 @@ export class MemoryNetwork {
     const transport = this.#transports.get(id)
     if (transport === undefined) return
     this.#transports.delete(id)
-    // This loop also closes a connection that the other end has closed, if this process did not notice the
-    // close.
+    // The other end may have closed a connection, and this process may not know the close yet.
     for (const connection of this.#connections.values()) {
       const side = connection.sideOf(transport.process)
       if (side !== undefined) connection.end(side, silent)
@@ -254,7 +248,6 @@ export class MemoryNetwork {
     for (const listener of this.#listeners) listener(message)
   }
 
-  /** Called when the cuts of the network have changed. */
   changed(): void {
     for (const connection of this.#connections.values()) connection.look()
   }
@@ -283,7 +276,6 @@ export class MemoryNetwork {
       this.#dialSoon(id, peer, this.#options.dial.first)
   }
 
-  /** Connects the member to all others without the usual wait. */
   dialNow(id: MemberId): void {
     for (const peer of this.#transports.keys()) {
       if (peer === id) continue
@@ -315,7 +307,6 @@ export class MemoryNetwork {
     this.#dialSoon(a, b, this.#options.dial.again)
   }
 
-  /** Returns true if the connection belongs to a process that has ended. */
   #stale(
     connection: MemoryConnection,
     left: MemoryTransport | undefined,
@@ -372,12 +363,11 @@ export class MemoryNetwork {
       { connection, side: 1 as const, info: infos[0] },
     ] as const
     this.#connections.set(key, connection)
-    // The first frame of each side says that the handshake is done. All other frames arrive after that frame.
     for (const side of [0, 1] as const) connection.greet(side)
   }
 }
 
-/** Checks whether `by` refuses `other`. If so, informs both sides, as a real handshake does. */
+/** Informs both sides of a refusal, as a real handshake does. */
 function refuse(by: MemoryTransport, other: MemoryTransport): boolean {
   const refusal = by.refusalOf(other.info())
   if (refusal === undefined) return false

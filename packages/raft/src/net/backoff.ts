@@ -20,7 +20,7 @@ export class Backoff {
     this.#random = random
   }
 
-  /** Called when a connection has worked for some time. So the next attempt is made without a pause. */
+  /** Called when a connection has worked for some time. The next attempt is then made without a pause. */
   reset(): void {
     this.#attempts = 0
   }

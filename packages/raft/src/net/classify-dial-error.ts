@@ -5,8 +5,7 @@ import type { Refusal } from './handshake-frames.js'
 
 /**
  * Returns the reason if another attempt will fail in the same way: a bad certificate, an HTTP answer instead
- * of an upgrade, or an invalid address. Returns undefined if another attempt may succeed, because the peer
- * may be down, slow or starting.
+ * of an upgrade, or an invalid address. Returns undefined if the peer may be down, slow or starting.
  */
 export function refusalIn(error: unknown): (Refusal & { readonly by: 'us' | 'them' }) | undefined {
   if (!(error instanceof Error)) return undefined

@@ -36,15 +36,12 @@ export class DuplicateProcesses {
     this.#boots.set(id, [...others, boot].slice(-MOST_OF_A_MEMBER))
   }
 
-  /** Forgets the noted processes of the member, because the member has a new address or was removed. */
+  /** Called when the member has a new address or was removed. */
   forget(id: MemberId): void {
     this.#boots.delete(id)
   }
 
-  /**
-   * Returns the reason to refuse the process `info`, or undefined if the process may be the member that it
-   * claims to be.
-   */
+  /** Returns the reason to refuse the process `info`, or undefined to admit it. */
   why(info: PeerInfo, answering: Answering | undefined): string | undefined {
     if (answering === undefined || answering.info.boot === info.boot) return undefined
     if (this.#boots.get(info.id)?.includes(info.boot) !== true) return undefined

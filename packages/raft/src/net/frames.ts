@@ -37,29 +37,25 @@ export const FRAME_LIMIT = CAPS.frameBytes + SLACK_BYTES
 /** In bytes, the largest frame after its pieces are joined. */
 export const WHOLE_LIMIT = CAPS.maxPayload
 /**
- * In bytes, the smallest size of a piece. Only the last piece of a frame may be smaller. Without this limit a
- * sender could fill the memory with tiny pieces, because each piece costs more memory than its bytes.
+ * In bytes, the smallest size of a piece, except the last piece of a frame. Without this limit a sender could
+ * fill the memory with tiny pieces, because each piece costs more memory than its bytes.
  */
 const LEAST_PIECE = 16 * 1024
 /** In bytes, the largest head of a frame. A larger head would take too much memory while it is decoded. */
 const HEAD_LIMIT = 2 * 1024 * 1024
-/** The largest number of blobs in a frame. */
 const BLOBS_LIMIT = 65_536
-/** The largest number of values in a head. An entry has four values, and a small message has a few. */
+/** The largest number of values in a head. An entry has four values. */
 const VALUES_LIMIT = 8 * BLOBS_LIMIT
-/** The largest number of entries in one append. Further entries are sent in the next append. */
+/** The largest number of entries in one append. */
 export const MOST_ENTRIES = BLOBS_LIMIT / 2
 
-/**
- * The number of lanes. Each lane sends the pieces of one cut frame at a time, so the pieces of two frames can
- * alternate.
- */
+/** Each lane sends the pieces of one cut frame at a time. So pieces of two frames can alternate. */
 const LANES = 2
 export type Lane = 0 | 1
 
 // ---- Sending
 
-/** Returns a frame as a list of byte arrays. The `blobs` are not copied. */
+/** The `blobs` are not copied. */
 export function turnParts(items: readonly unknown[], blobs: readonly Uint8Array[]): Uint8Array[] {
   return [...prefixed(pack([TURN, ...items])), ...blobs]
 }
@@ -80,8 +76,8 @@ const length = (parts: readonly Uint8Array[]): number => {
 }
 
 /**
- * Cuts a long frame into pieces, one at each call of `next`. All pieces use the same buffer, so a piece is
- * valid only until the following call.
+ * Cuts a long frame into pieces. All pieces use the same buffer, so a piece is valid until the next call of
+ * `next`.
  */
 export class Cutting {
   readonly #lane: Lane
@@ -163,7 +159,7 @@ export class Assembly {
     for (let lane = 0; lane < LANES; lane++) this.#lanes.push({ pieces: [], bytes: 0 })
   }
 
-  /** In bytes, the received pieces of frames that are not complete. */
+  /** In bytes, the received pieces of incomplete frames. */
   get bytes(): number {
     return this.#lanes.reduce((sum, lane) => sum + lane.bytes, 0)
   }
@@ -195,8 +191,8 @@ export class Assembly {
 }
 
 /**
- * Splits a frame into its items. If `own` is true, no other code uses the frame's memory, so a blob that
- * fills more than half of the frame is not copied.
+ * If `own` is true, no other code uses the frame's memory. Then a blob that fills more than half of the frame
+ * is not copied.
  */
 function parcels({ head, rest }: Opened, own: boolean): Parcel[] | string {
   const list: Parcel[] = []

@@ -2,10 +2,7 @@
 
 import type { Duplex } from 'node:stream'
 
-/**
- * In bytes, how much a connection may send before its greeting is complete. The greeting of a client can
- * contain a token, which is the longest part of a greeting.
- */
+/** In bytes. The longest part of a greeting is the token of a client. */
 export const GREETING_LIMIT = 16 * 1024
 
 /**

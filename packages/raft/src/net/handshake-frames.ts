@@ -32,8 +32,8 @@ import { PROOF_BYTES, type Side } from './token-proof.js'
 import type { PeerInfo } from './transport-interface.js'
 
 /**
- * This member's description of itself. The description is built again for each handshake, because the
- * cluster's id is drawn only after the first election.
+ * This member's description of itself, built again for each handshake. The cluster's id is drawn only after
+ * the first election.
  */
 export interface Self {
   readonly cluster: string
@@ -45,8 +45,8 @@ export interface Self {
   readonly group: GroupId
   readonly level: number
   /**
-   * The tokens that members share. This member proves the first token, and accepts proofs of all tokens. An
-   * empty list means that members use no token.
+   * The tokens that members share. This member proves the first token, and accepts proofs of all tokens.
+   * Empty if the members use no token.
    */
   readonly tokens: readonly string[]
 }
@@ -63,8 +63,8 @@ export interface Refusal {
   readonly code: ErrorCode
   readonly reason: string
   /**
-   * True if the other side has proved that it has the member token. Only then the refusal contains this
-   * member's description.
+   * True if the other side has proved that it has the member token. Only a trusted side gets this member's
+   * description.
    */
   readonly trusted: boolean
 }
@@ -83,8 +83,8 @@ export interface Refused {
 type Reply = { readonly ok: true; readonly info: PeerInfo } | Refused
 
 /**
- * Returns undefined if `id` is a member, or if this member knows no members yet. Otherwise returns the index
- * up to which this member has applied the log. At that index, `id` is not a member.
+ * Returns undefined if `id` is a member, or if this member knows no members yet. Otherwise returns this
+ * member's applied index, at which `id` is not a member.
  */
 export type Missing = (id: MemberId) => number | undefined
 
@@ -100,7 +100,7 @@ const REFUSAL = 2
 const GREETING = 3
 const CHALLENGE = 4
 const PROOF = 5
-/** In bytes, the largest frame of a handshake. */
+/** In bytes. */
 export const HANDSHAKE_LIMIT = 8 * 1024
 const TEXT_LIMIT = 1024
 
@@ -124,10 +124,7 @@ export const encodeChallenge = ({ least, most, nonce }: Side): Uint8Array =>
 
 export const encodeProof = (proof: Uint8Array): Uint8Array => pack([HANDSHAKE, PROOF, proof])
 
-/**
- * Encodes the hello of the dialling side. If `asks` is true, the sender only wants to know which member
- * answers, and does not ask to be admitted.
- */
+/** If `asks` is true, the sender only wants to know which member answers, and does not ask to be admitted. */
 export const encodeHello = (self: Self, asks = false): Uint8Array =>
   pack(asks ? [HANDSHAKE, HELLO, placesOf(self), true] : [HANDSHAKE, HELLO, placesOf(self)])
 
@@ -200,10 +197,7 @@ export function decodeProof(frame: Uint8Array): Uint8Array | Refused | string {
   return isBytes(places[2], PROOF_BYTES) ? places[2] : 'a proof that is none'
 }
 
-/**
- * Decodes a hello. `version` is the wire version that both sides use. Returns a text if the frame is not a
- * hello.
- */
+/** `version` is the wire version that both sides use. Returns a text if the frame is not a hello. */
 export function decodeHello(frame: Uint8Array, version: number): PeerInfo | string {
   const places = open(frame, [HELLO])
   if (typeof places === 'string') return places
@@ -236,7 +230,7 @@ function toRefusal([, , code, reason, who]: unknown[]): Refused | string {
 /** Returns the highest wire version that both sides know. */
 export const versionOf = (dialled: Side, answered: Side): number => Math.min(dialled.most, answered.most)
 
-/** Returns a refusal if the two sides have no wire version in common. */
+/** Undefined if the two sides have a wire version in common. */
 export function noVersion(dialled: Side, answered: Side): Refusal | undefined {
   if (versionOf(dialled, answered) >= Math.max(dialled.least, answered.least)) return undefined
   return refuse(
@@ -262,14 +256,14 @@ export const WRONG_PROOF = refuse(
 export const notForUs = (self: MemberId, to: MemberId): Refusal =>
   refuse('ERR_WRONG_CLUSTER', `this is member ${self}, not ${to}: check the addresses`)
 
-/** Checks the description that the dialling side sent. Its id must be the id of the proof. */
+/** The id in the description must be the id of the proof. */
 export function judgeHello(self: Self, proven: MemberId, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id !== proven)
     return refuse('ERR_UNAUTHORIZED', `one that has proved to be member ${proven} says that it is another`)
   return judgeInfo(self, info, admit)
 }
 
-/** Checks the description that the dialled side sent. Its id must be the id that was dialled. */
+/** The id in the description must be the id that was dialled. */
 export function judgeWelcome(self: Self, to: MemberId, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id !== to)
     return refuse(
@@ -281,8 +275,8 @@ export function judgeWelcome(self: Self, to: MemberId, info: PeerInfo, admit: Ad
 }
 
 /**
- * Compares the other side's description with this member's description. A member also calls this function for
- * its connected peers when its own cluster id or membership has changed.
+ * Compares the other side's description with this member's description. A member also checks its connected
+ * peers when its own cluster id or membership has changed.
  */
 export function judgeInfo(self: Self, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id === self.id)

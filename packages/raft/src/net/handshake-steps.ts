@@ -35,8 +35,8 @@ import type { PeerInfo } from './transport-interface.js'
 
 interface DiallingPorts {
   /**
-   * Returns this member's description of itself. The handshake calls this function at each step, because the
-   * cluster's id may be drawn during a handshake.
+   * This member's description of itself. The handshake asks at each step, because the cluster's id may be
+   * drawn during a handshake.
    */
   readonly self: () => Self
   readonly admit: Admit
@@ -54,10 +54,7 @@ export interface HandshakePorts extends DiallingPorts {
 export type Step =
   | { readonly next: 'wait'; readonly send: Uint8Array }
   | { readonly next: 'admitted'; readonly send: Uint8Array | undefined; readonly info: PeerInfo }
-  /**
-   * The other side only asked which member it has reached. `send` is the answer, and the connection ends
-   * after it.
-   */
+  /** The other side only asked which member it has reached. The connection ends after the answer `send`. */
   | { readonly next: 'identified'; readonly send: Uint8Array }
   | {
       readonly next: 'refused'
@@ -80,10 +77,10 @@ export class DiallingHandshake {
   readonly #asks: boolean
   #at: 'greeted' | 'proved' | 'hello sent' | 'over' = 'greeted'
   #inputs: ProofInputs | undefined
-  /** The token with which this side made its proof. The other side must prove the same token. */
+  /** The token that this side has proved. The other side must prove the same token. */
   #token: string | undefined
 
-  /** If `asks` is true, this side only wants to know which member answers. No connection is kept. */
+  /** If `asks` is true, this side only wants to know which member answers, and keeps no connection. */
   constructor(ports: DiallingPorts, to: MemberId, asks = false) {
     const { cluster, id } = ports.self()
     this.#ports = ports
@@ -147,8 +144,8 @@ export class DiallingHandshake {
   }
 
   /**
-   * Called when the other side has refused. As long as the other side has not proved its identity, this side
-   * believes only the code and the reason, and ignores the description that the other side sent.
+   * As long as the other side has not proved its identity, this side believes only the code and the reason of
+   * the refusal.
    */
   #refused({ code, reason, info }: Refused): Step {
     const trusted = this.#at === 'hello sent'
@@ -164,7 +161,6 @@ export class DiallingHandshake {
   }
 }
 
-/** The handshake of the side that was dialled. */
 export class DialledHandshake {
   readonly #ports: HandshakePorts
   readonly #side: Side

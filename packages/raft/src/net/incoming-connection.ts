@@ -21,7 +21,7 @@ export interface IncomingConnectionEvents {
   admitted(incoming: IncomingConnection, info: PeerInfo): void
   message(message: Message): void
   app(from: MemberId, bytes: Uint8Array): void
-  /** Called for each received frame. `bytes` is its length. */
+  /** Called for each received frame. `bytes` is the length of the frame. */
   received(from: MemberId, bytes: number): void
   refused(event: RefusedEvent, where: string): void
   closed(incoming: IncomingConnection): void
@@ -39,7 +39,7 @@ type State =
 
 /**
  * How many times longer this side waits than the dialling side before it closes a silent connection. The
- * dialling side sends the pings, and this side only waits for them.
+ * dialling side sends the pings, and this side only waits for pings.
  */
 const PATIENCE = 3
 
@@ -73,7 +73,7 @@ export class IncomingConnection {
       handshake: this.#newHandshake(),
     }
     this.#greeted = watchStranger(socket, raw)
-    // An 'error' comes, for example, when a frame is longer than SOCKET_CAPS allows. After every 'error' the
+    // An 'error' comes, for example, if a frame is longer than SOCKET_CAPS allows. After every 'error' the
     // socket also emits 'close', and the handler of 'close' does the rest.
     socket.on('error', () => socket.terminate())
     socket.on(
@@ -86,7 +86,7 @@ export class IncomingConnection {
     )
   }
 
-  /** Wraps a handler. An error in the handler closes this connection and has no other effect. */
+  /** An error in the handler closes this connection and has no other effect. */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return this.#settings.errors.guard('member', handle, () => this.terminate())
   }
@@ -156,10 +156,7 @@ export class IncomingConnection {
     this.#events.refused({ id, by: 'us', code, reason, info }, this.#where)
   }
 
-  /**
-   * Checks again whether the other member is admitted. Called when this member's cluster id or membership has
-   * changed.
-   */
+  /** Called when this member's cluster id or membership has changed. */
   recheck(): void {
     if (this.#state.at !== 'admitted') return
     const { info } = this.#state
@@ -175,7 +172,7 @@ export class IncomingConnection {
 
   // ---- Received messages
 
-  /** Delivers the messages of a frame. All messages are checked before the first message is delivered. */
+  /** All messages of a frame are checked before the first message is delivered. */
   #receive(frame: Uint8Array, info: PeerInfo, assembly: Assembly): void {
     this.#stats.framesReceived++
     this.#events.received(info.id, frame.length)
@@ -222,7 +219,7 @@ export class IncomingConnection {
     this.#state = { at: 'closed' }
   }
 
-  /** Closes the connection at once, without a close handshake. */
+  /** Closes the connection without a close handshake. */
   terminate(): void {
     this.#leave()
     this.#socket.terminate()

@@ -34,7 +34,7 @@ export class IncomingConnections {
   readonly #server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_CAPS })
   readonly #strangers = new Set<IncomingConnection>()
   readonly #members = new Map<MemberId, IncomingConnection>()
-  /** For each connection, the function to call when the other side has proved that it is a member. */
+  /** The functions to call when the other side has proved that it is a member. */
   readonly #proven = new WeakMap<IncomingConnection, () => void>()
   #closed = false
 
@@ -67,10 +67,7 @@ export class IncomingConnections {
     return true
   }
 
-  /**
-   * Wraps the handler of a new connection. An error in the handler closes that connection and has no other
-   * effect.
-   */
+  /** An error in the handler closes that connection and has no other effect. */
   #entrance(raw: Socket, proven: () => void): (webSocket: WebSocketOf) => void {
     return this.#settings.errors.guard(
       'member',
@@ -110,9 +107,7 @@ export class IncomingConnections {
     this.#proven.set(incoming, proven)
   }
 
-  /**
-   * Called when the handshake of a connection has succeeded. Keeps only the newest connection of each member.
-   */
+  /** Keeps only the newest connection of each member. */
   #admitted(incoming: IncomingConnection, info: PeerInfo): void {
     this.#strangers.delete(incoming)
     this.#proven.get(incoming)?.()

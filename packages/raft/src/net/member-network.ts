@@ -33,8 +33,8 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   /** In bytes, how much this member has received from each other member. */
   readonly #received = new Map<MemberId, number>()
   /**
-   * For a member whose address in the options differs from its address in the membership: the connection to
-   * the address in the options. The connection only asks which member answers there.
+   * For a member whose address in the options differs from its address in the membership: the connection that
+   * asks which member answers at the address in the options.
    */
   readonly #asking = new Map<MemberId, OutgoingConnection>()
   readonly #refusals: RefusedHandshakesLog
@@ -64,8 +64,8 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   }
 
   /**
-   * Emits an event. If a listener throws, this method throws too, and the handler of the connection that
-   * caused the event closes that connection.
+   * If a listener throws, this method throws too. Then the handler of the connection that caused the event
+   * closes that connection.
    */
   #tell<Name extends keyof TransportEvents>(name: Name, event: TransportEvents[Name]): void {
     if (this.#closed !== undefined) return
@@ -224,8 +224,8 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   }
 
   /**
-   * Returns how many bytes the socket to the member holds because the operating system has not accepted them.
-   * The next heartbeat waits for these bytes.
+   * In bytes, what the socket to the member holds because the operating system has not accepted it. The next
+   * heartbeat waits for these bytes.
    */
   heldBytes(id: MemberId): number {
     return this.#links.get(id)?.heldBytes ?? 0

@@ -12,7 +12,7 @@ import { type MemberTls, serverTls } from './tls.js'
 export interface Listener {
   readonly port: number
   readonly server: Server
-  /** Closes the port. Resolves when all connections are closed. */
+  /** Resolves when the port and all connections are closed. */
   close(): Promise<void>
 }
 

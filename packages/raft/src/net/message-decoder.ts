@@ -9,7 +9,7 @@ import { decodeMembership } from '../core/membership.js'
 import type { Entry, MemberId, Message, MessageType } from '../core/types.js'
 import { KINDS, TYPE } from './message-encoder.js'
 
-/** One item of a frame, and its blobs (the data of entries, or a piece of a snapshot). */
+/** The blobs are the data of entries, or a piece of a snapshot. */
 export interface Parcel {
   readonly item: readonly unknown[]
   readonly blobs: readonly Uint8Array[]
@@ -27,14 +27,13 @@ type Reader = (envelope: Envelope, fields: Fields, blobs: readonly Uint8Array[])
 
 /**
  * Law: this file accepts only numbers that all later code can handle. The index of an entry can become the id
- * of a session, which has at most 48 bits. So the limit of all these numbers is CAPS.memberNumber, which is
- * 2^48 - 1.
+ * of a session, which has at most 48 bits. So the limit is CAPS.memberNumber, which is 2^48 - 1.
  */
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= CAPS.memberNumber
 /**
- * True for the context of a read request: a number that the leader's answer repeats. The first context is a
- * random number (core/state.ts), so CAPS.memberNumber is not its limit.
+ * True for the context of a read request, which the leader's answer repeats. The first context is a random
+ * number (core/state.ts), so CAPS.memberNumber is not its limit.
  */
 const isContext = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 const areCounts = (fields: Fields, from: number, to: number): boolean => {
@@ -52,8 +51,7 @@ const ANY = -1
 const HEAD = 4
 
 /**
- * Returns undefined for a message type that this version does not know. The caller ignores such a message
- * (L22).
+ * Returns undefined for a message type that this version does not know. The caller ignores the message (L22).
  */
 export function toMessage(
   { item, blobs }: Parcel,
@@ -64,8 +62,7 @@ export function toMessage(
   if (row === undefined) return undefined
   const [, , group, term] = item
   if (!isCount(group)) return 'a group is no number'
-  // Term 0 means that a member has never taken part in an election. Such a member sends only answers to
-  // pre-votes (E19).
+  // A member that has never taken part in an election has term 0, and sends only answers to pre-votes (E19).
   if (!isCount(term) || (term === 0 && row.type !== 'preVoteReply')) return 'a term is out of range'
   if (item.length !== HEAD + row.places && row.type !== 'appendReply')
     return `${row.type} has a wrong number of places`
@@ -128,8 +125,8 @@ const ROWS: ReadonlyMap<number, Row> = new Map([
   }),
 ])
 
-// Appends and their answers come with every commit, so their objects list all fields one by one. V8 takes
-// five times as long for an object with a spread.
+// These functions run for every commit, so their objects list all fields one by one. V8 takes five times as
+// long for an object with a spread.
 function readAppendReply(envelope: Envelope, f: Fields): Message | string {
   const [ok, round, match, hintIndex, hintTerm] = f
   if (!isFlag(ok)) return 'appendReply: a field is wrong'
@@ -170,8 +167,8 @@ function readAppend(envelope: Envelope, f: Fields, blobs: readonly Uint8Array[])
 }
 
 /**
- * Checks that the entries' terms never decrease, and that no entry has a higher term than the leader that
- * sends it (L17).
+ * The entries' terms must not decrease, and no entry may have a higher term than the leader that sends it
+ * (L17).
  */
 function readEntries(
   prevIndex: number,

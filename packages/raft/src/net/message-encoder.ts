@@ -7,8 +7,8 @@ import { encodeMembership } from '../core/membership.js'
 import type { Entry, EntryKind, MessageType, Message } from '../core/types.js'
 
 /**
- * The first element of an item is the type of the message. New types get new numbers. Type 0 is a message of
- * the layer above Raft, whose content this layer does not know.
+ * The first element of an item. New message types get new numbers. Type 0 is a message of the layer above
+ * Raft, whose content this layer does not know.
  */
 export const APP = 0
 export const TYPE: Record<MessageType, number> = {
@@ -27,7 +27,7 @@ export const TYPE: Record<MessageType, number> = {
   readIndexReply: 13,
 }
 
-/** A kind of entry is encoded as its index in this list. So a new kind must be added at the end. */
+/** An entry's kind is encoded as its index in this list. So a new kind must be added at the end. */
 export const KINDS: readonly EntryKind[] = ['empty', 'commands', 'members']
 
 /**

@@ -10,18 +10,18 @@ import type { MemberTls } from './tls.js'
 export interface Timing {
   /** How long an attempt to connect may take, until the welcome of the handshake. */
   readonly connect: number
-  /** How long the handshake of an incoming connection may take. After this time the connection is closed. */
+  /** How long the handshake of an incoming connection may take. */
   readonly hello: number
   /** The time between two pings. */
   readonly ping: number
-  /** How many pings in a row may stay without an answer. Then the connection is closed (C8). */
+  /** The connection is closed after this number of pings in a row without an answer (C8). */
   readonly missed: number
   /**
    * How long the connection to a removed member stays open, so that the member learns that it was removed.
    */
   readonly linger: number
   /**
-   * How long a connection must have worked so that, after its close, the peer is dialled again at once. A
+   * After a connection of at least this length has closed, the peer is dialled again at once, because a
    * follower must find out quickly whether its leader has died. After a shorter connection this member waits
    * first, because the peer may accept each connection and close it at once.
    */
@@ -45,25 +45,21 @@ export const TIMING: Timing = {
 export interface NetOptions {
   readonly clock: Clock
   readonly random: Random
-  /** Returns 32 random bytes that nobody can guess. By default they come from the operating system. */
+  /** Returns 32 random bytes that nobody can guess. By default the operating system makes them. */
   readonly newNonce?: (() => Uint8Array) | undefined
   /** Calls `run` once all input of this turn of the event loop has been handled. */
   readonly defer: (run: () => void) => void
   readonly logger: Logger
-  /** Counts and logs refusals. By default the network creates a RefusalLog. */
+  /** Counts and logs refusals. */
   readonly refusals?: RefusalLog | undefined
-  /**
-   * Counts and logs errors that connection handlers throw. By default the network creates a ConnectionErrors.
-   */
+  /** Counts and logs errors that connection handlers throw. */
   readonly errors?: ConnectionErrors | undefined
   readonly self: () => Self
-  /**
-   * Decides whether a peer is admitted. By default every peer with the right cluster and token is admitted.
-   */
+  /** By default every peer with the right cluster and token is admitted. */
   readonly admit?: Admit | undefined
   /**
    * Finds out whether a peer is missing in the membership (handshake-frames.ts). The handshake sends the
-   * result to the peer. So a removed member that did not learn of its removal learns of it when it connects.
+   * result to the peer. So a removed member that does not know its removal learns of it when it connects.
    */
   readonly missing?: Missing | undefined
   /**
@@ -92,8 +88,8 @@ export interface NetSettings {
 }
 
 /**
- * Returns the options with all defaults. `whyDuplicate` returns the reason to refuse a peer that is a second
- * process of a connected member (duplicate-member-process.ts).
+ * `whyDuplicate` returns the reason to refuse a peer that is a second process of a connected member
+ * (duplicate-member-process.ts).
  */
 export function withDefaults(options: NetOptions, whyDuplicate: Admit = () => undefined): NetSettings {
   return {
@@ -123,7 +119,7 @@ export interface NetStats {
   dropped: number
   /** Messages whose type this version does not know (L22). */
   unknown: number
-  /** Invalid frames. Each of them closed its connection. */
+  /** Each invalid frame closed its connection. */
   malformed: number
   refused: number
 }

@@ -79,7 +79,7 @@ export class OutgoingConnection {
   #lost: PeerInfo | undefined
   /** True if the last call of `pump` could not send all waiting messages. */
   #blocked = false
-  /** Bytes sent to this member since the start of the process or since the member's address changed. */
+  /** Counted since the start of the process, or since the member's address changed. */
   bytesSent = 0
   #leaving: { readonly timer: Timer; readonly left: () => void } | undefined
 
@@ -101,8 +101,8 @@ export class OutgoingConnection {
   }
 
   /**
-   * Wraps a handler. An error in the handler closes this connection, and the member is dialled again. The
-   * error has no other effect.
+   * An error in the handler closes this connection, and the member is dialled again. The error has no other
+   * effect.
    */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return this.#settings.errors.guard('dialled member', handle, () => this.#broken())
@@ -130,7 +130,7 @@ export class OutgoingConnection {
     return this.#sendQueues.bytes
   }
 
-  /** In bytes, how much the socket holds because the operating system has not accepted it yet. */
+  /** In bytes, what the socket holds because the operating system has not accepted it yet. */
   get heldBytes(): number {
     return this.#state.at === 'up' ? this.#state.socket.bufferedAmount : 0
   }
@@ -159,15 +159,14 @@ export class OutgoingConnection {
     return this.#state.at === 'up' && this.#sendQueues.addApp(bytes)
   }
 
-  /** Sends as many waiting messages as the socket can take. */
   readonly pump: () => void
 
   #pump(): void {
     this.#blocked = false
     if (this.#state.at !== 'up') return
     const { socket } = this.#state
-    // A broken socket still reports its unsent bytes as written before its 'close' event. No message may be
-    // taken from the queues for such a socket.
+    // A broken socket reports its unsent bytes as written before its 'close' event. Messages taken from the
+    // queues for this socket would be lost.
     if (socket.readyState !== socket.OPEN) return
     for (let held = socket.bufferedAmount; held <= SOCKET_FULL; held = socket.bufferedAmount) {
       const frame = this.#sendQueues.next(held === 0)
@@ -222,8 +221,7 @@ export class OutgoingConnection {
   }
 
   /**
-   * Sends the greeting. If the other side's certificate names another member, this side closes the connection
-   * instead and sends no proof.
+   * If the other side's certificate names another member, this side closes the connection and sends no proof.
    */
   #greet(socket: WebSocket, raw: Socket): void {
     if (this.#state.at !== 'dialling' || this.#state.socket !== socket) return
@@ -238,7 +236,7 @@ export class OutgoingConnection {
     socket.send(this.#state.handshake.greeting)
   }
 
-  /** Creates the socket. Returns undefined if the address is invalid. */
+  /** Undefined if the address is invalid. */
   #open(): WebSocket | undefined {
     const { tls } = this.#settings
     try {
@@ -255,7 +253,7 @@ export class OutgoingConnection {
     }
   }
 
-  /** Dials again after a pause. An attempt without a pause would fail in the same way. */
+  /** Dials again after a pause, because an attempt without a pause would fail in the same way. */
   #retryLater(): void {
     if (this.#state.at === 'closed') return
     const pause = this.#backoff.next() || this.#settings.timing.backoff.most
@@ -375,7 +373,7 @@ export class OutgoingConnection {
 
   /**
    * Called when the peer was removed from the cluster. The connection stays open for a while and is not
-   * dialled again. `left` is called when it is closed.
+   * dialled again. `left` is called when the connection is closed.
    */
   leave(left: () => void): void {
     if (this.#leaving !== undefined) return

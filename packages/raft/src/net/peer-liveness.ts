@@ -14,11 +14,11 @@ import { RoundTrip } from './round-trip-time.js'
 interface PeerLivenessPorts {
   readonly clock: Clock
   readonly defer: (run: () => void) => void
-  /** In bytes, how much the socket has received so far. */
+  /** In bytes, what the socket has received so far. */
   received(): number
-  /** In bytes, how much the socket holds because the operating system has not accepted it yet. */
+  /** In bytes, what the socket holds because the operating system has not accepted it yet. */
   waiting(): number
-  /** Sends a ping. Undefined on the side that only receives. */
+  /** Undefined on the side that only receives. */
   readonly ping: (() => void) | undefined
   silent(): void
 }

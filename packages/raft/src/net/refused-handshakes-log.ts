@@ -5,8 +5,8 @@ import type { RefusalLog } from '@latchkey/base'
 import type { RefusedEvent } from './transport-interface.js'
 
 /**
- * How many logged refusals are remembered, so that they are not logged again. Strangers can invent any number
- * of names, so the oldest refusals are forgotten.
+ * How many logged refusals are remembered. Strangers can invent any number of names, so the oldest refusals
+ * are forgotten.
  */
 const MOST = 256
 
@@ -24,19 +24,19 @@ export class RefusedHandshakesLog {
   }
 
   /**
-   * Logs a refusal, unless the same refusal was logged before. `where` is the network address of the other
-   * side. `way` is 'came' if the other side dialled this member, and 'dialled' if this member dialled.
+   * Logs each refusal once. `where` is the network address of the other side. `way` is 'came' if the other
+   * side dialled this member, and 'dialled' if this member dialled.
    */
   note({ id, by, code, reason, info }: RefusedEvent, where: string, way: 'came' | 'dialled'): void {
     // Without a proof, an id is only a claim. So if this member refused a side that has proved nothing, the
     // refusal is remembered by the network address.
     const proven = info !== undefined
     const peer = (by === 'them' || proven) && id !== undefined ? id : where
-    // Reasons of a side without a proof are left out of the key, because that side can invent reasons. Digits
-    // are replaced in all other reasons, because reasons may contain numbers that always change.
+    // A side without a proof can invent reasons, so its reasons are not part of the key. Digits are replaced
+    // in all other reasons, because reasons may contain numbers that always change.
     const key = JSON.stringify([peer, by, code, proven ? reason.replace(/\d+/g, '#') : ''])
-    // Refusals of strangers have a kind of their own. So many refusals of strangers do not suppress the log
-    // lines about members.
+    // Refusals of strangers have a kind of their own. So many strangers cannot suppress the log lines about
+    // members.
     const who = by === 'them' ? 'refused-us' : way === 'dialled' ? 'dialled' : proven ? 'member' : 'stranger'
     const kind = `${who}-${code}`
     if (this.#said.has(key)) return this.#log.count('members', kind)
@@ -49,7 +49,7 @@ export class RefusedHandshakesLog {
     this.#said.set(key, { peer: code === 'ERR_PROTOCOL' ? '' : peer, by })
   }
 
-  /** Called when a handshake with the peer has succeeded. A later refusal of the peer is logged again. */
+  /** Later refusals of the peer are logged again. */
   admitted(id: string, by: 'us' | 'them'): void {
     for (const [key, said] of this.#said) if (said.peer === id && said.by === by) this.#said.delete(key)
   }

@@ -18,7 +18,7 @@ export class RoundTrip {
     this.#askedAt = undefined
   }
 
-  /** Returns the time in ms, or undefined before the first ping. */
+  /** In ms. Undefined before the first ping. */
   at(now: number): number | undefined {
     if (this.#askedAt === undefined) return this.#last
     return Math.max(this.#last ?? 0, now - this.#askedAt)

@@ -35,10 +35,7 @@ interface Weighed<T> {
   readonly bytes: number
 }
 
-/**
- * A first-in first-out queue that also knows the sum of its messages' sizes. A removed message is not kept in
- * memory.
- */
+/** A first-in first-out queue that also knows the sum of its messages' sizes. */
 class Queue<T> {
   #waiting: (Weighed<T> | undefined)[] = []
   #first = 0
@@ -87,9 +84,9 @@ export class SendQueues {
   readonly #log = new Queue<Message>()
   readonly #app = new Queue<Uint8Array>()
   readonly #cutting: [Cutting | undefined, Cutting | undefined] = [undefined, undefined]
-  /** Which of the two queues sends next, if both the log and the layer above have messages. */
+  /** The queue that sends next, if both the log and the layer above have messages. */
   #turn: Lane = LOG
-  /** The number of messages that were dropped because the peer was too slow or disconnected. */
+  /** Messages that were dropped because the peer was too slow or disconnected. */
   dropped = 0
 
   constructor(caps: LaneCaps = LANE_CAPS) {
@@ -171,8 +168,7 @@ export class SendQueues {
   }
 
   /**
-   * Moves whole messages from the queue into the frame as long as they fit. Returns the space that is left,
-   * in bytes.
+   * Moves whole messages from the queue into the frame as long as they fit. Returns how many bytes are left.
    */
   #fill(lane: Lane, free: number, items: unknown[], blobs: Uint8Array[]): number {
     let room = free
@@ -201,10 +197,7 @@ export class SendQueues {
 
 const other = (lane: Lane): Lane => (lane === LOG ? ABOVE : LOG)
 
-/**
- * Limits the number of entries in an append. The leader learns from the answer that the other entries did not
- * arrive, and sends them again.
- */
+/** The leader learns from the answer that the other entries did not arrive, and sends them again. */
 function capped(message: Message): Message {
   if (message.type !== 'append' || message.entries.length <= MOST_ENTRIES) return message
   return { ...message, entries: message.entries.slice(0, MOST_ENTRIES) }

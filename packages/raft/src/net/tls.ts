@@ -38,17 +38,17 @@ const pems = ({ cert, key, ca }: MemberTls): Pems => ({
 })
 
 /**
- * Returns the TLS options of a port that also serves clients. The server asks for a certificate but does not
- * require one, because clients may have none. `isTrusted` checks the certificates of members.
+ * The options of a port that also serves clients. The server requires no certificate, because clients may
+ * have none. `isTrusted` checks the certificates of members.
  */
 export const serverTls = (tls: MemberTls): ServerOptions => ({
   ...pems(tls),
   requestCert: tls.ca !== undefined,
   rejectUnauthorized: false,
   minVersion: 'TLSv1.2',
-  // No TLS session is resumed. Without this option: a client without a certificate resumes a session, and
-  // Node reports the new connection as authorized. Also, certificates of a replaced authority would stay
-  // valid in resumed sessions.
+  // Without this option, a client without a certificate can resume a TLS session, and Node reports the new
+  // connection as authorized. Also, certificates of a replaced authority would stay valid in resumed
+  // sessions.
   secureOptions: constants.SSL_OP_NO_TICKET,
 })
 
@@ -60,8 +60,8 @@ export const clientTls = (tls: MemberTls | undefined): ClientOptions => ({
 
 /**
  * True if the other side has shown a valid certificate of the members' authority, or if no authority is
- * configured. The certificate must be a server certificate, so that a client with a client certificate of the
- * same authority cannot connect as a member.
+ * configured. The certificate must be a server certificate. So a client with a client certificate of the same
+ * authority cannot connect as a member.
  */
 export function isTrusted(tls: MemberTls | undefined, socket: Socket): boolean {
   if (tls?.ca === undefined) return true
@@ -69,23 +69,22 @@ export function isTrusted(tls: MemberTls | undefined, socket: Socket): boolean {
 }
 
 /**
- * True if the other side has shown a certificate. Node can report `authorized` for a connection without a
- * certificate, so `authorized` alone is not enough.
+ * Node can report `authorized` for a connection without a certificate, so `authorized` alone is not enough.
  */
 const showsCertificate = (socket: TLSSocket): boolean => Object.keys(socket.getPeerCertificate()).length > 0
 
 const SERVERS = '1.3.6.1.5.5.7.3.1'
 const ANY_USE = '2.5.29.37.0'
 
-/** True if the certificate allows use by a server. A certificate without a list of uses allows all uses. */
+/** A certificate without a list of uses allows all uses. */
 function isForServers(socket: TLSSocket): boolean {
   const { ext_key_usage: uses } = socket.getPeerCertificate()
   return uses === undefined || uses.includes(SERVERS) || uses.includes(ANY_USE)
 }
 
 /**
- * Returns the common name (CN) of the other side's certificate. Returns undefined if there is no valid
- * certificate, or if the certificate does not have exactly one common name.
+ * The common name (CN) of the other side's certificate. Undefined if the certificate is missing or invalid,
+ * or does not have exactly one common name.
  */
 export function certifiedName(socket: Socket): string | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized || !showsCertificate(socket)) return undefined
@@ -107,7 +106,7 @@ export function channelOf(tls: MemberTls | undefined, socket: Socket): Uint8Arra
   return socket.exportKeyingMaterial(CHANNEL_BYTES, CHANNEL_LABEL, Buffer.alloc(0))
 }
 
-/** Returns the reason if the certificate must name member `id` and does not, else undefined. */
+/** Undefined if the certificate need not name member `id`, or names it. */
 export function whyNotNamed(tls: MemberTls | undefined, socket: Socket, id: MemberId): string | undefined {
   if (tls?.memberName === undefined) return undefined
   const name = tls.memberName.replaceAll('{id}', id)
@@ -116,7 +115,7 @@ export function whyNotNamed(tls: MemberTls | undefined, socket: Socket, id: Memb
   return names ? undefined : `the certificate of member ${id} does not name ${name}`
 }
 
-/** Returns in words why the certificate is not trusted, for the operator's log. */
+/** For the operator's log. */
 export function whyUntrusted(socket: Socket): string {
   const shown = socket instanceof TLSSocket && showsCertificate(socket)
   if (shown && socket.authorized) return 'its certificate is for clients alone, not for a server'

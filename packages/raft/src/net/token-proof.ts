@@ -65,8 +65,8 @@ export function proofOf(token: string | undefined, direction: Direction, inputs:
 }
 
 /**
- * Returns the key of the HMAC. Without a token, both sides use a fixed key that everybody knows. Each side
- * then proves only that it uses no token.
+ * Without a token, both sides use a fixed key that everybody knows. Each side then proves only that it uses
+ * no token.
  */
 const keyOf = (token: string | undefined): Buffer =>
   createHash('sha256')
@@ -75,7 +75,7 @@ const keyOf = (token: string | undefined): Buffer =>
 
 /**
  * Returns the token with which the proof was made, or false if no token fits. Several tokens are valid while
- * an operator replaces a token. All tokens are compared, each in constant time.
+ * an operator replaces a token. The comparisons take constant time.
  */
 export function provenWith(
   tokens: readonly string[],

@@ -24,10 +24,7 @@ export interface PeerInfo {
   readonly incarnation: string
   /** A random number that is drawn at each start of the member's process. */
   readonly boot: number
-  /**
-   * When the member's directory was made, in ISO format, for people to read. Undefined if the member did not
-   * send it.
-   */
+  /** When the member's directory was made, in ISO format, for people to read. */
   readonly born?: string | undefined
   /**
    * The cluster's random id. The id is '' until the first leader has drawn it and the described member has
@@ -36,15 +33,15 @@ export interface PeerInfo {
   readonly clusterId: string
   readonly group: GroupId
   /**
-   * The version of commands and entries that the member understands, which includes all lower versions. A
-   * leader proposes only what all members understand.
+   * The highest version of commands and entries that the member understands. A leader proposes only what all
+   * members understand.
    */
   readonly level: number
   /** The wire version of this connection. */
   readonly version: number
   /**
-   * Set if the sender's membership does not contain the member that receives this description. The number is
-   * the index up to which the sender has applied the log.
+   * Set if the sender's membership does not contain the receiver. The number is the index up to which the
+   * sender has applied the log.
    */
   readonly missing?: number | undefined
   /** True if the sender only wants to know which member it has reached. */
@@ -80,7 +77,7 @@ interface AnsweredEvent {
  * with pauses.
  */
 export interface RefusedEvent {
-  /** The id of the other side. Undefined if the other side was refused before it sent its id. */
+  /** Undefined if the other side was refused before it sent its id. */
   readonly id: MemberId | undefined
   /** 'us': this member refused the other side. 'them': the other side refused this member. */
   readonly by: 'us' | 'them'
@@ -101,7 +98,7 @@ export type PeerUrls = Readonly<
 export type TransportEvents = {
   /**
    * A received message, whose fields are all checked. `from` is the member at the other end of the
-   * connection. The message shares no memory with its frame.
+   * connection.
    */
   message: Message
   /**
@@ -111,8 +108,8 @@ export type TransportEvents = {
   app: { readonly from: MemberId; readonly bytes: Uint8Array }
   peer: PeerEvent
   /**
-   * A member was dialled at an address that is not in its configuration, and the process there has answered
-   * who it is (TR5).
+   * A member was dialled at an address that is not in the membership, and the process there has answered
+   * (TR5).
    */
   answered: AnsweredEvent
   refused: RefusedEvent
@@ -140,8 +137,8 @@ export interface Transport {
   /** Counts of each dialled member. Undefined if this transport does not count. */
   peerStats?(): ReadonlyMap<MemberId, PeerStats>
   /**
-   * Queues a message. All messages of one turn of the event loop are sent in one frame. The message is
-   * dropped if the peer is not connected or too slow.
+   * All messages of one turn of the event loop are sent in one frame. The message is dropped if the peer is
+   * not connected or too slow.
    */
   send(to: MemberId, message: Message): void
   /**
@@ -149,29 +146,24 @@ export interface Transport {
    * connected or the queue is full.
    */
   sendApp(to: MemberId, bytes: Uint8Array): boolean
-  /**
-   * Sends the queued messages immediately. Without this call, they are sent at the end of this turn of the
-   * event loop.
-   */
+  /** Sends the queued messages now, and not at the end of this turn of the event loop. */
   flush(): void
   /**
    * Sets which members are dialled. `peers` does not contain this member. The connection of a removed member
-   * stays open for a short while, so that the member learns of its removal. `admit` decides which members may
-   * dial this member. If a peer also has the address `given`, this side asks the process at `given` for its
-   * description, until the process has sent its cluster's id (TR5).
+   * stays open for a short while, so that the member learns of its removal. If a peer also has the address
+   * `given`, this side asks the process at `given` for its description, until the process has sent its
+   * cluster's id (TR5).
    */
   setPeers(peers: PeerUrls): void
   /** True if a message that is sent now can arrive. */
   connected(id: MemberId): boolean
   /**
-   * Returns the description of the member at the other end. If the other member has dialled this member, the
+   * The description of the member at the other end. If the other member has dialled this member, the
    * description comes from that incoming connection. So during a 'message' event it describes the message's
    * sender.
    */
   peer(id: MemberId): PeerInfo | undefined
-  /**
-   * Checks again whether the connected members are admitted, because the answers of `admit` may have changed.
-   */
+  /** Called when the answers of `admit` may have changed. */
   recheck(): void
   on<Name extends keyof TransportEvents>(
     name: Name,

@@ -5,10 +5,7 @@ import { type Clock, REFUSED_MS } from '@latchkey/base'
 import type { RawData, WebSocket } from 'ws'
 import { FRAME_LIMIT } from './frames.js'
 
-/**
- * Limits of received frames. The WebSocket closes the connection before a frame that exceeds them is in
- * memory.
- */
+/** Limits of received frames. The WebSocket closes the connection before a larger frame is in memory. */
 export const SOCKET_CAPS = {
   perMessageDeflate: false,
   maxPayload: FRAME_LIMIT,
@@ -21,15 +18,16 @@ export const SOCKET_CAPS = {
   closeTimeout: REFUSED_MS,
 } as const
 
-/** In bytes: while the socket holds more than this, the peer counts as slow, and no message is sent to it. */
+/**
+ * In bytes. While the socket holds more bytes, the peer counts as slow, and no message is sent to the peer.
+ */
 export const SOCKET_FULL = 4 * CAPS.frameBytes
 
 export const bytesOf = (data: RawData): Uint8Array =>
   Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? new Uint8Array(data) : data
 
 /**
- * Closes a WebSocket with the given code. If the other side does not answer within `ms`, the socket is
- * destroyed. Resolves when the socket is closed.
+ * If the other side does not answer within `ms`, the socket is destroyed. Resolves when the socket is closed.
  */
 export function farewell(socket: WebSocket, clock: Clock, ms: number, code: number): Promise<void> {
   return new Promise((resolve) => {

@@ -8,15 +8,15 @@ import type { Entry, LogPosition, Membership } from '../core/types.js'
 import type { Applied, AppliedState, StateMachine } from './state-machine-interface.js'
 
 /**
- * How many entries, and how many bytes, one call of the state machine applies at most. A longer call would
- * block the event loop (L21).
+ * How many entries and bytes one call of the state machine applies at most. A longer call would block the
+ * event loop (L21).
  */
 const SLICE_ENTRIES = 256
 const SLICE_BYTES = 4 * 1024 * 1024
 
 interface ApplierPorts {
   readonly machine: StateMachine
-  /** Returns the entry with this index, which must still be in the log in memory. */
+  /** The entry must still be in the log in memory. */
   entry(index: number): Entry
   /** Called after each call of the state machine, with the entries of that call and their results. */
   applied(entries: readonly Entry[], results: readonly Applied[]): void
@@ -54,7 +54,6 @@ export class Applier {
     return this.#busy
   }
 
-  /** True if committed entries wait to be applied. */
   get behind(): boolean {
     return this.#committed > this.#state.position.index
   }
@@ -79,8 +78,8 @@ export class Applier {
   }
 
   /**
-   * Continues after an installed snapshot: the next entry to apply is the entry after `state`, which is the
-   * snapshot's position and membership. Ends a pause.
+   * Ends a pause after a snapshot was installed. `state` is the snapshot's position and membership. The next
+   * entry to apply is the entry after `state`.
    */
   restart(state: AppliedState): void {
     this.#epoch++
@@ -99,7 +98,7 @@ export class Applier {
     this.#stopped = true
   }
 
-  /** Applies some entries in one call of the state machine. The owner calls `pump` again after `applied`. */
+  /** The owner calls `pump` again after `applied`. */
   pump(): void {
     if (this.#busy || this.#paused || this.#stopped) return
     try {
@@ -117,8 +116,7 @@ export class Applier {
       const entry = this.#ports.entry(index)
       slice.push(entry)
       bytes += entry.data.length
-      // A membership entry is the last entry of a call, so that all earlier entries of the call have one
-      // membership.
+      // A membership entry ends the call, so that all earlier entries of the call have one membership.
       if (entry.kind === 'members' || slice.length === SLICE_ENTRIES || bytes >= SLICE_BYTES) break
     }
     return slice

@@ -7,7 +7,7 @@
 // know that the write is committed, and would drop it. The law also applies entries that were never
 // committed. Their callers got no answer, or ERR_OUTCOME_UNKNOWN.
 //
-// This function changes the log and the state, so both must be copies. Without a copy: the lost members come
+// This function changes the log and the state, so both must be copies. Without copies: the lost members come
 // back, and this member has applied entries that the other members never committed.
 
 import { type Clock, elementAt, type Logger, nextTurn } from '@latchkey/base'
@@ -30,16 +30,12 @@ export interface CopiedMember {
 
 export interface WholeLog {
   readonly identity: Identity
-  /**
-   * The position of the last entry that the state machine has now applied, and the membership at that
-   * position.
-   */
+  /** The position of the last applied entry, and the membership at that position. */
   readonly state: AppliedState
-  /** How many entries were applied by this call. */
   readonly fromLog: number
 }
 
-/** Opens the state machine and applies the whole log. The state machine stays open, and the log is closed. */
+/** The state machine stays open, and the log is closed. */
 export async function applyWholeLog(member: CopiedMember): Promise<WholeLog> {
   const { machine } = member
   const found = await machine.open()

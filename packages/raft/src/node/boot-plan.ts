@@ -20,7 +20,6 @@ type BootPlan =
 interface LogExtent {
   readonly start: LogPosition
   readonly lastIndex: number
-  /** Returns the term at an index from start.index to lastIndex. */
   termAt(index: number): number
 }
 

@@ -7,31 +7,26 @@ import type { LogPosition } from '../core/types.js'
 import type { NodeCounters } from './node-counters.js'
 import type { Applied, MachineAnswer } from './state-machine-interface.js'
 
-/** The result of a command that was passed to `submit`. */
 export type Outcome =
-  /** The command was applied. `time` is the cluster time of its entry. */
+  /** `time` is the cluster time of the command's entry. */
   | { readonly type: 'applied'; readonly answer: MachineAnswer; readonly time: number }
   /** The command is certainly not in the log, so the caller may send it again, to any member. */
   | { readonly type: 'refused'; readonly reason: Refusal }
   /** The command was proposed, and this member does not know whether it will be applied. */
   | { readonly type: 'unknown' }
 export type Refusal = 'not-leader' | 'busy' | 'too-large' | 'closed'
-/**
- * Receives the outcome of one command. `ticket` is the number that was passed with the command, so that one
- * function can serve many commands.
- */
+/** `ticket` is the number that was passed with the command, so that one function can serve many commands. */
 export type Done = (outcome: Outcome, ticket: number) => void
 
 /**
- * A command whose bytes can be copied into an entry. `add` copies the command before it returns. A Buffer
- * also has `length` and `copy`, so a Buffer can be passed as a command.
+ * A command whose bytes can be copied into an entry. `add` copies the bytes before it returns. A Buffer also
+ * has `length` and `copy`, so a Buffer can be passed as a command.
  */
 export interface LogRecord {
   readonly length: number
   copy(into: Buffer, at: number): unknown
 }
 
-/** The callers of all commands of one entry: for each command its function and its ticket. */
 interface Callers {
   readonly dones: readonly Done[]
   readonly tickets: readonly number[]
@@ -45,7 +40,6 @@ interface Waiting {
   readonly at: number
 }
 
-/** The data of the next entry, and the callers of its commands. */
 export interface Batch {
   readonly data: Uint8Array
   readonly callers: Callers
@@ -62,7 +56,6 @@ export interface ProposalCaps {
 
 /** An entry that waits to be proposed, and to which commands may still be added. */
 class Gathering {
-  /** True if this entry must contain only one command. */
   readonly alone: boolean
   readonly dones: Done[] = []
   readonly tickets: number[] = []
@@ -88,16 +81,16 @@ class Gathering {
   }
 
   /**
-   * True if `data` returns a view of the buffer instead of a copy. Only a large entry that fills most of its
-   * buffer returns a view.
+   * True if `data` returns a view of the buffer instead of a copy, because the entry is large and fills most
+   * of the buffer.
    */
   get ownsItsRoom(): boolean {
     return this.bytes >= LARGE && 4 * this.bytes >= 3 * this.room.length
   }
 
   /**
-   * Returns the bytes of the entry. The log keeps these bytes in memory. So they are copied if a later entry
-   * may use the same buffer, or if much of the buffer is empty.
+   * The log keeps the returned bytes in memory. So the bytes are copied if a later entry may use the same
+   * buffer, or if much of the buffer is empty.
    */
   data(): Uint8Array {
     if (this.ownsItsRoom) return this.room.subarray(0, this.bytes)
@@ -119,10 +112,10 @@ const LARGE = 64 * 1024
 
 export class Proposals {
   readonly #caps: ProposalCaps
-  /** The entries that wait to be proposed, oldest first. Commands are added to the last entry only. */
+  /** The entries that wait to be proposed, oldest first. Commands are added only to the last entry. */
   #gathered: Gathering[] = []
   #bytes = 0
-  /** The buffer of a proposed entry, for the next entry. */
+  /** The buffer of a proposed entry, which the next entry uses again. */
   #room: Buffer | undefined
   /** The proposed entries whose callers wait, sorted by index. */
   #waiting: Waiting[] = []
@@ -131,7 +124,6 @@ export class Proposals {
     this.#caps = caps
   }
 
-  /** The number of entries that wait to be proposed. */
   get gathered(): number {
     return this.#gathered.length
   }
@@ -140,10 +132,7 @@ export class Proposals {
     return this.#waiting.length
   }
 
-  /**
-   * Adds a command to the next entry. With `alone` the command gets an entry of its own. Returns the reason
-   * if the command is refused.
-   */
+  /** With `alone` the command gets an entry of its own. Returns the reason if the command is refused. */
   add(record: LogRecord, done: Done, alone = false, ticket = 0): Refusal | undefined {
     const { length } = record
     if (length > this.#caps.entryBytes) return 'too-large'
@@ -163,9 +152,7 @@ export class Proposals {
     return begun
   }
 
-  /**
-   * Removes and returns the oldest entry that waits to be proposed, or returns undefined if no entry waits.
-   */
+  /** Removes and returns the oldest entry that waits to be proposed. */
   take(): Batch | undefined {
     const first = this.#gathered.shift()
     if (first === undefined) return undefined
@@ -181,8 +168,8 @@ export class Proposals {
   }
 
   /**
-   * Called when the entry with this index and term is applied. Returns the entry's callers, or undefined if
-   * no caller waits. Callers that wait at this index for another term get the outcome 'unknown'.
+   * Called when the entry with this index and term is applied. Callers that wait at this index for another
+   * term get the outcome 'unknown'.
    */
   takeWaiting(index: number, term: number): Waiting | undefined {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
@@ -194,10 +181,7 @@ export class Proposals {
     return undefined
   }
 
-  /**
-   * Called when the entry at this position is applied. Each caller gets the answer to its own command.
-   * Returns undefined if no caller waited for the entry.
-   */
+  /** Called when the entry at this position is applied. Each caller gets the answer to its own command. */
   answer({ index, term, time }: LogPosition, answers: NonNullable<Applied['answers']>): Waiting | undefined {
     const waiting = this.takeWaiting(index, term)
     if (waiting === undefined) return undefined

@@ -9,7 +9,6 @@ const MOMENT_MS = 2
 export class CommitAnnouncer {
   readonly #clock: Clock
   readonly #announce: (index: number) => void
-  /** The commit index that the timer will announce. */
   #index = 0
   #timer: Timer | undefined
 

@@ -11,7 +11,7 @@ export function frameRecord(bytes: Uint8Array): Buffer {
   return record
 }
 
-/** Returns the commands as views of `data`. A caller must copy the bytes that it keeps. */
+/** The commands are views of `data`. A caller must copy the bytes that it keeps. */
 export function splitRecords(data: Uint8Array): Uint8Array[] {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
   const records: Uint8Array[] = []

@@ -26,7 +26,6 @@ const LOOK_MS = 10
  */
 export type HandOver = 'moved' | 'stayed' | 'unknown'
 
-/** Transfers the leadership to `to`, or to any member if `to` is undefined. */
 export function handOver(
   node: RaftNode,
   clock: Clock,

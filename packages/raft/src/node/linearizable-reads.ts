@@ -28,8 +28,8 @@ export class Reads {
   }
 
   /**
-   * Starts a round for all waiting reads. Returns the round's context, a number by which the core's answer is
-   * recognized. Each context is used once, so a late answer confirms no other round (R3).
+   * Starts a round for all waiting reads. Returns the round's context, a number that the core's answer
+   * repeats. Each context is used once, so a late answer confirms no other round (R3).
    */
   startRound(): number {
     this.#lastContext++
@@ -40,8 +40,7 @@ export class Reads {
 
   /**
    * Called when the core has ended a round. The core also ends a round whose message was lost, after an
-   * election timeout. If `index` is undefined, no leader has confirmed the round. Then the callers of its
-   * reads try again.
+   * election timeout. If `index` is undefined, no leader has confirmed the round, and the callers try again.
    */
   confirm(context: number, index: number | undefined, time: number): void {
     const callers = this.#rounds.get(context)

@@ -11,8 +11,8 @@ interface CompactionPorts {
   /** The index up to which the state machine has applied the log durably. */
   durable(): number
   /**
-   * The index of the oldest snapshot that is being sent. Its receiver continues after this index. Undefined
-   * if no snapshot is being sent.
+   * The index of the oldest snapshot that is being sent. The receiver of the snapshot needs the entries after
+   * this index.
    */
   oldestSending(): number | undefined
   /** Removes all entries up to `index`. */
@@ -27,10 +27,7 @@ interface CompactionBounds {
 export class Compaction {
   readonly #ports: CompactionPorts
   readonly #bounds: CompactionBounds
-  /**
-   * In bytes, the data of the entries that the last compaction kept and of all entries that were appended
-   * since then.
-   */
+  /** In bytes, the data of the entries that the last compaction kept, and of all later entries. */
   #bytes = 0
 
   constructor(ports: CompactionPorts, bounds: CompactionBounds) {
@@ -42,7 +39,7 @@ export class Compaction {
     for (const entry of entries) this.#bytes += entry.data.length
   }
 
-  /** Compacts the log if it exceeds its limits. Then entries up to half of the limits stay. */
+  /** If the log exceeds its limits, entries up to half of the limits stay. */
   ifDue(): void {
     const { everyEntries, everyBytes } = this.#bounds
     const entries = this.#ports.lastIndex() - this.#ports.firstIndex() + 1
@@ -60,7 +57,7 @@ export class Compaction {
       bytes += this.#ports.entry(index).data.length
       index--
     }
-    // Until now #bytes also counted entries that a truncation has removed. Now #bytes is exact.
+    // Until now #bytes also counted entries that a truncation has removed.
     this.#bytes = bytes
     if (index >= first) this.#ports.drop(index)
   }

@@ -54,14 +54,13 @@ export class Addresses {
     this.#ports = ports
   }
 
-  /** Returns the address at which the member is dialled now. */
   dialled(id: MemberId): string {
     return this.#dialled[id] ?? ''
   }
 
   /**
    * Returns the members to dial, and the additional addresses to ask. `unknown` has the members of the
-   * options that the log does not know.
+   * options that the log does not have.
    */
   peers(membership: Membership, unknown: Urls): PeerUrls {
     const known = membersOf(membership).length > 0
@@ -89,18 +88,18 @@ export class Addresses {
   }
 
   /**
-   * Notes that the given address of member `id` need not be asked again. Called when a process has answered
-   * there and has named its cluster.
+   * Called when a process has answered at the given address and has named its cluster. The address need not
+   * be asked again.
    */
   answered(id: MemberId): void {
     this.#asked.add(id)
   }
 
   /**
-   * From now on member `id` is dialled at the given address as soon as it is not connected at the log's
-   * address. Called an election timeout after the process at the given address has proved to be member `id`.
-   * In that time the member could connect at the log's address. Nothing changes if a connection to the member
-   * was closed meanwhile.
+   * Called an election timeout after the process at the given address has proved to be member `id`. In that
+   * time the member could connect at the log's address. From now on the member is dialled at the given
+   * address as soon as it is not connected at the log's address. Nothing changes if a connection to the
+   * member was closed meanwhile.
    */
   proved(id: MemberId): void {
     if (this.#asked.has(id)) this.#proven.add(id)
@@ -133,9 +132,9 @@ export class Addresses {
       !sameUrl(peers[id].url, url) &&
       !this.#ports.wasAt(id, url)
     if (this.#moved.size === 0) return {}
-    // The leader's own address comes first, because the leader writes one address at a time, and writes its
-    // own address only while `#moved` has members. `#moved` becomes empty when the log has the new address of
-    // the last moved member. If the own address came after that one, it would never be written.
+    // The leader writes one address at a time, and writes its own address only while `#moved` has members.
+    // `#moved` becomes empty when the log has the address of the last moved member. So the leader's own
+    // address comes first. Otherwise it would never be written.
     const ownFirst = [...new Set([own, ...Object.keys(given)])].map((id) => [id, given[id] ?? ''] as const)
     return Object.fromEntries(ownFirst.filter(isFound))
   }

@@ -4,7 +4,7 @@ import { Histogram } from '@latchkey/base'
 import type { ElectionReason, MemberId, Role } from '../core/index.js'
 
 export class NodeCounters {
-  /** How often this member has learned of a new leader, or of a new term of the same leader. */
+  /** Counts new leaders, and new terms of the same leader. */
   leaderChanges = 0
   /** The elections that this member has started, by reason. Each new attempt counts. */
   readonly electionsStarted: Record<ElectionReason, number> = {
@@ -14,7 +14,7 @@ export class NodeCounters {
     new_cluster: 0,
   }
   electionsWon = 0
-  /** Commands that callers gave to this member and that were committed while it led. */
+  /** Commands of this member's callers that were committed while this member led. */
   committed = 0
   refused = 0
   unknown = 0
@@ -28,7 +28,7 @@ export class NodeCounters {
    * In seconds, how late each tick came. A late tick means that the event loop or the process was blocked.
    */
   readonly tickDelay = new Histogram()
-  /** The last term of which this member knows the leader. */
+  /** The last term whose leader this member knows. */
   #ledTerm = 0
 
   /** Called when the role, the term or the known leader has changed. */

@@ -30,20 +30,17 @@ export interface NodeOptions {
   readonly limits?: Pick<RaftOptions, 'maxInflight' | 'maxAppendBytes'> | undefined
 }
 
-/**
- * Observes each call to the core, and the effects that the call returns. The simulator uses an observer to
- * check the laws of docs/simulator.md.
- */
+/** The simulator uses an observer to check the laws of docs/simulator.md. */
 export interface LoopObserver {
-  /** Called after each call to the core, before the effects of that call are carried out. */
+  /** Called after each call of the core, before its effects are carried out. */
   called(raft: Raft, effects: readonly Effect[]): void
   /** Called before an effect is carried out. */
   effect(effect: Effect): void
-  /** Called when a batch is durable, before the core learns of it. */
+  /** Called when a batch is durable, before the core learns of the batch. */
   durable(batchId: number): void
   /**
-   * Called when all effects are carried out, including the effects of further calls to the core that these
-   * effects caused.
+   * Called when all effects are carried out, including the effects of further calls that these effects
+   * caused.
    */
   settled(raft: Raft): void
 }
@@ -75,8 +72,8 @@ export type NodeEvents = {
   /** Emitted when a membership is committed and applied. */
   membership: Membership
   /**
-   * Emitted when the membership in force changes, which is as soon as its entry is appended, before the entry
-   * is committed. This member then connects to the members of this membership.
+   * Emitted when the membership in force changes. A membership is in force as soon as its entry is appended.
+   * This member then connects to the members of the new membership.
    */
   peers: Membership
   applied: { index: number; time: number }

@@ -165,10 +165,7 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   // ---- Events and requests
 
-  /**
-   * Handles a received message. `incarnation` is the random id of the sender's data directory, from its
-   * handshake.
-   */
+  /** `incarnation` is the random id of the sender's data directory, from its handshake. */
   receive(message: Message, incarnation?: string): void {
     if (this.#snapshots.holds(message, incarnation)) return
     this.#step((raft, now) => raft.step(message, now, incarnation))
@@ -183,10 +180,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#step((raft, now) => raft.unreachable(id, now))
   }
 
-  /**
-   * Adds a command to the next entry. With `alone` the command gets an entry of its own. `done` is called
-   * with the outcome and `ticket`.
-   */
+  /** With `alone` the command gets an entry of its own. `done` is called with the outcome and `ticket`. */
   submit(record: LogRecord, done: Done, alone = false, ticket = 0): void {
     const reason = this.#closed === undefined ? this.#proposer.add(record, done, alone, ticket) : 'closed'
     if (reason !== undefined) {
@@ -246,7 +240,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     return this.raft.role
   }
 
-  /** How many entries of this member's callers wait to be proposed or to be applied. */
+  /** How many entries of this member's callers wait to be proposed or applied. */
   get pending(): number {
     return this.#proposer.pending
   }
@@ -280,8 +274,8 @@ export class RaftNode extends Emitter<NodeEvents> {
   readonly #nextDeadline = (): number | undefined => this.#ports.machine.nextDeadline()
 
   /**
-   * Runs a part of the loop. An error stops the member, and does not become an uncaught exception of the
-   * process (N5).
+   * An error in a part of the loop stops the member, and does not become an uncaught exception of the process
+   * (N5).
    */
   #guarded(part: () => void): void {
     if (this.#closed !== undefined) return
@@ -314,10 +308,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     })
   }
 
-  /**
-   * Runs at most once in a turn of the event loop: proposes an entry, starts one read round
-   * (linearizable-reads.ts) for all waiting reads, and applies some entries.
-   */
+  /** Runs at most once in a turn of the event loop. */
   readonly #turn = (): void => {
     this.#proposer.pump()
     if (this.#reads.gathered > 0) {
@@ -342,7 +333,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     }
   }
 
-  /** Makes one call of the core (N1). An error stops the member (N5). */
+  /** One call of the core (N1). */
   #step(event: (raft: Raft, now: number) => readonly Effect[]): void {
     if (this.#closed !== undefined) return
     try {
@@ -418,7 +409,6 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   // ---- The stop
 
-  /** Stops the member because of an error (N5). */
   fail(what: string, cause: unknown): void {
     if (this.#closed !== undefined) return
     const error =
@@ -442,8 +432,8 @@ export class RaftNode extends Emitter<NodeEvents> {
   }
 
   /**
-   * Stops the loop and waits for the calls under way. This method does not transfer the leadership. For a
-   * transfer, the caller first calls `handOver` (leadership-transfer-before-close.ts).
+   * Stops the loop and waits for the calls under way. This method does not transfer the leadership
+   * (leadership-transfer-before-close.ts).
    */
   async close(): Promise<void> {
     if (this.#closed === undefined) this.#stop(new LatchkeyError('ERR_CLOSED'))

@@ -25,9 +25,8 @@ import {
  */
 const TICK_ENTRY_MS = 50
 /**
- * In ms, the shortest time between two entries that only advance cluster time, while one deadline needs
- * several of them, for example if a million keys expire at once. The leader uses this shorter time if the
- * deadline passed more than TICK_ENTRY_MS ago.
+ * In ms, the same time for a deadline that passed more than TICK_ENTRY_MS ago. This deadline needs several
+ * entries, for example because a million keys expire together.
  */
 const BACKLOG_ENTRY_MS = 2
 const NOTHING = new Uint8Array(0)
@@ -65,7 +64,7 @@ export class Proposer {
     return this.#proposals.add(record, done, alone, ticket)
   }
 
-  /** Proposes the entries that wait, as long as no write to the log is under way. */
+  /** Proposes the waiting entries, as long as no write to the log is under way. */
   pump(): void {
     const { raft, idle, now, counters } = this.#ports
     while (this.#proposals.gathered > 0 && raft.role === 'leader' && idle() && !raft.transferring) {

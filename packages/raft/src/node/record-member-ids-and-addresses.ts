@@ -7,18 +7,18 @@ import type { RaftNode } from './node.js'
 
 interface AutomaticMembershipChangesPorts {
   readonly node: RaftNode
-  /** Returns a new random id, or undefined if this member must not found a cluster. */
+  /** Undefined if this member must not found a cluster. */
   newClusterId(): string | undefined
   /**
    * Returns the incarnation (the random id of the data directory) of the process that is connected as member
-   * `id` now. Without a connection, returns undefined. The incarnation of an earlier connection must not be
-   * recorded: a removed member that comes back with a new directory would then be refused.
+   * `id` now, or undefined. The incarnation of an earlier connection must not be recorded: a removed member
+   * that comes back with a new directory would then be refused.
    */
   readonly incarnation: (id: MemberId) => string | undefined
   /** The address of this member for other members. Empty if this member opens no port. */
   readonly url: string
   /**
-   * Returns the new addresses of members that were found at another address than the membership says
+   * The new addresses of members that were found at another address than the membership says
    * (member-addresses.ts).
    */
   readonly moved: (membership: Membership) => Readonly<Record<MemberId, string>>
@@ -33,17 +33,17 @@ export class AutomaticMembershipChanges {
   }
 
   /**
-   * True if a change could not be proposed yet. Either another change is not committed, or no entry of the
-   * leader's term is committed.
+   * True if a change must wait, because another change is not committed, or because no entry of the leader's
+   * term is committed.
    */
   get unfinished(): boolean {
     return this.#unfinished
   }
 
   /**
-   * Proposes the next change, if one is needed. The owner calls `look` after a change of leader, a change of
-   * membership, and a new connection. While `unfinished` is true, the owner also calls `look` after each
-   * applied entry.
+   * Proposes the next change, if one is needed. The owner calls `look` after a change of leader or
+   * membership, and after a new connection. While `unfinished` is true, the owner also calls `look` after
+   * each applied entry.
    */
   look(): void {
     this.#unfinished = false

@@ -1,9 +1,8 @@
 // Driver: stores the pieces of a snapshot that the leader sends. The present state stays until all pieces are
 // complete, checked and durable, and is then replaced in one step. An error before that step changes nothing.
 //
-// The core acknowledges each piece before the piece is written, and the leader sends one piece at a time. On
-// a slow disk the pieces would fill the memory. So while `full` is true, the owner holds the next piece back
-// until `room` is called (L18).
+// The core acknowledges each piece before the piece is written. On a slow disk the pieces would fill the
+// memory. So while `full` is true, the owner holds the next piece back until `room` is called (L18).
 
 import type { LogPosition, Membership } from '../core/types.js'
 import type { AppliedState, SnapshotWriter, StateMachine } from './state-machine-interface.js'
@@ -90,21 +89,19 @@ export class SnapshotIn {
 
   async #install(receiving: Receiving, writer: SnapshotWriter): Promise<void> {
     await new Promise<void>((resolve) => this.#ports.pause(resolve))
-    // The member may have stopped, or given up this snapshot, while it waited for the state machine.
+    // While this member waited, it may have stopped or given up this snapshot.
     if (this.#receiving !== receiving) return
     await writer.install()
     this.#receiving = undefined
     this.#ports.installed(receiving.state)
   }
 
-  /** Reports the error if the snapshot was not given up before. */
   #fail(receiving: Receiving, error: unknown): void {
     if (this.#receiving !== receiving) return
     this.abort()
     this.#ports.failed(error)
   }
 
-  /** Gives up the snapshot and removes its pieces. */
   abort(): void {
     const receiving = this.#receiving
     this.#receiving = undefined
