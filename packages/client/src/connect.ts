@@ -1,5 +1,5 @@
-// Driver: connect(), which makes a remote store: an engine over a WebSocket to the member that serves the
-// store best.
+// Driver: connect(), which makes a remote store: an engine over a WebSocket to the leader, or to another
+// member.
 
 import { uptime } from 'node:os'
 import { type Clock, newId, seededRandom, systemClock } from '@latchkey/base'

@@ -125,7 +125,8 @@ class SocketLink implements Link {
   /**
    * Law: an error thrown in a handler of this connection ends this link, and never the process. Without this
    * law: a server sends something that no check foresaw, and the application that called connect() crashes.
-   * The listener of the link gets the error. If the listener throws too, its error is dropped.
+   * The listener of the link gets the error. If the listener also throws an error, the second error is
+   * dropped.
    */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return (...args) => {

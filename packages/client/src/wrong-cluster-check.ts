@@ -98,7 +98,7 @@ export class OneCluster {
     const found = await this.#ask(url)
     const own = this.#identity.clusterId as string
     const id = 'clusterId' in found ? found.clusterId : undefined
-    // If the ids are equal, the address may have moved to the right cluster since it refused the connection.
+    // If the ids are equal, the address may have moved to the right cluster after it refused the connection.
     if (id === own) return error
     // Usually the address belongs to a cluster with another name. Its member does not report the cluster's
     // id, but the error says why it refused the connection.

@@ -2,8 +2,9 @@
 // arrives or the call's time is over. The engine uses only the clock, the random source and the links that
 // its creator passes.
 //
-// Laws: each call ends once, with its own answer or a true error (C1 to C5, C7, C9; docs/locks.md, 6). The
-// full laws are in exactly-once-commands.ts, outcome-of-answer.ts and session.ts.
+// Laws: each call ends once, with its own answer, or with an error that gives the right outcome (C1 to C5,
+// C7, C9; docs/locks.md, 6). The full laws are in exactly-once-commands.ts, outcome-of-answer.ts and
+// session.ts.
 
 import { type Clock, Emitter, microtask, type Random } from '@latchkey/base'
 import { ClusterTimeBound } from '@latchkey/lock'
@@ -295,8 +296,9 @@ export class Engine {
   }
 
   /**
-   * Called with an error when the store's only member was removed from its cluster (M12). Everything that
-   * waits for the cluster gets this error. Called with undefined when the member belongs to a cluster again.
+   * Called with an error when the store's only member was removed from its cluster (M12). All calls and
+   * watches that wait for the cluster get this error. Called with undefined when the member belongs to a
+   * cluster again.
    */
   #memberRemoved(reason: LatchkeyError | undefined): void {
     if (this.#pendingCalls.memberRemoved === reason) return

@@ -26,7 +26,8 @@ const WAITING_BYTES = 64 * 1024 * 1024
 const OPEN_BYTES = 32 * 1024 * 1024
 /**
  * How many commands are sent at a time to a full session, the lowest numbers first. A full session has
- * reached its limit of stored answers. It executes no call except its unfinished call with the lowest number.
+ * reached its limit of stored answers. A full session executes no call except its unfinished call with the
+ * lowest number.
  */
 const FEW = 4
 

@@ -70,7 +70,7 @@ export class LinkReports {
   leader(live: LinkState, leader: LeaderReply): void {
     // The id is empty while the member has not joined its cluster yet.
     if (leader.clusterId !== '') this.#to.bound.setCluster(leader.clusterId)
-    // An embedded store reports the cluster as its own member sees it.
+    // An embedded store takes the state of the cluster from its own member alone.
     if (live !== this.#to.activeLink.local) return this.resume()
     const before = this.#cluster
     this.#cluster = leader

@@ -31,7 +31,7 @@ const PASSING: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_OUTCOME_UNKNOWN',
   'ERR_STORAGE_FAILED',
 ])
-/** Errors with which a member reports that it does not know the outcome of a command. */
+/** The errors of a member that does not know the outcome of a command. */
 const LOST_TRACK: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'ERR_NO_LEADER',
   'ERR_TIMEOUT',

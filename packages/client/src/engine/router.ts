@@ -7,9 +7,9 @@
 // - the engine is notified once of each closed link, with all unanswered requests of the link.
 // - the store leaves a member that knows no leader for a member that knows a leader. A member without a
 //   leader may be cut off, or removed from the cluster.
-// - the store leaves a silent member (silence-detector.ts) for the leader that another member names or, when
-//   the silence is certain, for that other member. The store sends the unanswered requests of the former link
-//   again, and a late answer on the former link is still valid.
+// - the store leaves a silent member (silence-detector.ts) for a leader that another member names. After the
+//   silence is certain, the store may also move to that other member. The store sends the unanswered requests
+//   of the former link again, and a late answer on the former link is still valid.
 // - an embedded store keeps the link to its own member, and uses another link only while that member is cut
 //   off from the leader (embedded-store-fallback-link.ts).
 
@@ -33,7 +33,7 @@ const LEADERLESS = 500
 
 export class Router {
   active: LinkState | undefined
-  /** The link of an embedded store to its own member. It stays open while another link is active. */
+  /** The link of an embedded store to its own member. This link stays open while another link is active. */
   ownLink: LinkState | undefined
   readonly failedAddresses = new FailedAddresses()
   readonly #route: Route

@@ -49,8 +49,8 @@ export interface Passage {
 const ENTER_OPTIONS = knownNames('parties', 'wait', 'signal')
 
 /**
- * A barrier lets a number of callers, the parties, continue when all of them have arrived. A barrier can be
- * used many times. See docs/latches.md.
+ * At a barrier, a number of callers, the parties, wait for each other. They continue when all have arrived. A
+ * barrier can be used many times. See docs/latches.md.
  */
 export class Barriers {
   readonly #port: PartyPort

@@ -167,7 +167,7 @@ export class PartyWait {
     const call = this.#port.command(command, this.#limit)
     try {
       const result = (await call.result) as PartyResult
-      // A late answer may belong to a session that has ended meanwhile.
+      // A late answer may belong to a session that has ended by now.
       const now = this.#port.session()
       this.#session = now === before ? now : undefined
       return result

@@ -36,7 +36,10 @@ interface FollowOptions {
   readonly timeout?: (() => number | undefined) | undefined
 }
 
-/** In ms, the pause before a member that has too many views is asked again. */
+/**
+ * In ms: the pause before the next request to a member that has too many open views. A view is a snapshot for
+ * reads.
+ */
 const BUSY_PAUSE = 100
 
 export async function* followRange(

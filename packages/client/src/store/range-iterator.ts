@@ -1,6 +1,6 @@
 // Driver: reads a range page by page from one view at the member that opened the view. When a page arrives,
 // the next page is requested, so that the member reads while the caller takes the rows. At most one page is
-// requested ahead, because of memory.
+// requested ahead, to limit the use of memory.
 //
 // Law (R9): all rows come from one view. If the view is lost, an iteration that has returned no row begins
 // again. An iteration that has returned rows ends with an error. The revision of the view counts as a

@@ -1,5 +1,5 @@
-// Driver: owns the requests to a lock engine. It limits the time of each request, repeats requests, and knows
-// which requests may still be applied.
+// Driver: owns the requests to a lock engine. This class limits the time of each request, repeats requests,
+// and knows which requests may still be applied.
 
 import { type Clock, onAbort } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -13,7 +13,7 @@ const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 1_000
 /**
  * In ms: by how much the difference between a time of the client and a time of the engine may be wrong. The
- * clocks of client and engine are both rounded to whole milliseconds.
+ * times of client and engine are rounded to whole milliseconds.
  */
 const ROUNDING = 1
 
@@ -67,10 +67,10 @@ export class EngineRequests {
   /**
    * Sends attempts until one attempt is answered or permanently refused, or until the limits end the call.
    *
-   * Law: `whenFinal` resolves after the last moment at which the engine can apply an attempt. At that moment
-   * each attempt was answered or refused, or the engine's clock is above the `before` of the attempt. Without
-   * this law: a caller gives up, and its place in the queue is cancelled. Then the delayed take is applied,
-   * and the lock has a holder that no caller knows.
+   * Law: `whenFinal` does not resolve while the engine can still apply an attempt. An attempt can no longer
+   * be applied if it was answered or refused, or if the engine's clock is above its `before`. Without this
+   * law: a caller gives up, and its place in the queue is cancelled. Then the delayed take is applied, and
+   * the lock has a holder that no caller knows.
    */
   call<T extends Timed>(send: Send<T>, { repeats, ...limits }: RequestOptions): EngineCall<T> {
     const flights: Flight[] = []

@@ -74,7 +74,7 @@ export interface Timed {
 }
 
 /**
- * FIRST_TIME: the lock was free. NEW_ACQUIRE: the hold before had expired. REENTRANT: this id has the lock
+ * FIRST_TIME: the lock was free. NEW_ACQUIRE: the earlier hold had expired. REENTRANT: this id has the lock
  * already. HELD: another caller has the lock (see `hold`) or waits for the lock. LATE: see EN4.
  */
 export interface TakeAnswer extends Timed {

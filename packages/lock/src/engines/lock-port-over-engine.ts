@@ -214,8 +214,8 @@ export class EnginePort implements LockPort {
   }
 
   /**
-   * Ends the holds and the waits of these ids. The request is sent after no earlier take request of the ids
-   * can be applied any more.
+   * Ends the holds and the waits of these ids. The request waits until no earlier take request of the ids can
+   * be applied any more.
    */
   #cancel(
     list: readonly (readonly [key: Uint8Array, id: string])[],

@@ -1,4 +1,4 @@
-// Rule: the errors of a lock engine that cannot be reached, in the codes that every lock call has.
+// Rule: the errors of a lock engine that cannot be reached, with the same codes as in a Latchkey store.
 
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 

@@ -1,5 +1,5 @@
-// Driver: runs one call of acquire or tryAcquire, for locks, semaphores and elections. It checks the options,
-// enters the queue, and says why a wait has ended without the lock.
+// Driver: runs one call of acquire or tryAcquire, for locks, semaphores and elections. This file checks the
+// options, enters the queue, and makes the error of a wait that has ended without the lock.
 
 import { copyBytes } from '@latchkey/base'
 import {

@@ -1,5 +1,5 @@
-// Driver: DistributedLock, the lock whose methods come from RheaKV, the key-value store of JRaft. It checks
-// arguments and passes each call to its Holder.
+// Driver: DistributedLock, the lock whose methods come from RheaKV, the key-value store of JRaft. The class
+// checks arguments and passes each call to its Holder.
 
 import {
   type Bytes,

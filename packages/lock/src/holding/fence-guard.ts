@@ -12,8 +12,7 @@ export interface FencePort {
 }
 
 /**
- * Protects a resource outside of the store. The guard refuses a token that is lower than a token that it has
- * seen before.
+ * Protects a resource outside of the store. The guard refuses a token that is lower than an earlier token.
  *
  * Law: for one resource, the get and set of one check never interleave with the get and set of another check.
  * Otherwise a lower token could overwrite a higher token.

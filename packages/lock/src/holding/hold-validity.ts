@@ -26,13 +26,15 @@ export interface Renewal extends Indexed {
   at: number
   triedAt: number
   /**
-   * In ms of the local clock, as `at` and `triedAt`: Renewals.confirm waits for the first answer until this
-   * time.
+   * Renewals.confirm waits for the first answer until this time. `at`, `triedAt` and `until` are times of the
+   * local clock, in ms.
    */
   until: number
   last: Try | undefined
   tries: number
-  /** The callback of Renewals.confirm. It gets the first answer, or undefined if no member answers. */
+  /**
+   * The callback of Renewals.confirm, for the first answer. Its argument is undefined if no member answers.
+   */
   confirmed: ((owner: OwnerResult | undefined) => void) | undefined
 }
 

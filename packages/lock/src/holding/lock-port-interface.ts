@@ -27,9 +27,9 @@ export interface LockCallOptions {
 export interface LockCall {
   readonly sent: boolean
   /**
-   * The decoded result. Rejects with a LatchkeyError. Its outcome 'not-applied' proves that the command will
-   * never be applied. Its outcome 'unknown' says that the command was sent and may be applied. Before the
-   * promise settles, the store has passed the answer's cluster time to `LockPort.bound`.
+   * The decoded result. Rejects with a LatchkeyError. The outcome 'not-applied' of the error proves that the
+   * command will never be applied. The outcome 'unknown' says that the command was sent and may be applied.
+   * Before the promise settles, the store has passed the answer's cluster time to `LockPort.bound`.
    */
   readonly result: Promise<unknown>
   /**

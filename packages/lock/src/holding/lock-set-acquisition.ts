@@ -42,7 +42,7 @@ const MOST_RENEWED = 2
 
 const isHeld = (entered: Entered): boolean => entered === 'held'
 
-/** One key of a set, for the calls that release all holds and places of a store. */
+/** One key of a set, in the form that `close` and `releaseAll` of the store need. */
 class Member implements Releasable {
   readonly ticket: { readonly key: Uint8Array; readonly id: string }
   validity: HoldValidity | undefined
@@ -65,8 +65,8 @@ class Member implements Releasable {
  *   whole set as lost, and releases the other keys.
  * - A repeated request with the same id keeps the holds or the places in the queues that the set already has,
  *   and lengthens the leases or the time limit. So a request whose outcome is unknown is sent again.
- * - The client releases the holds and leaves the queues after no request of the set can be applied any more.
- *   Otherwise a late request could be applied after the release.
+ * - The client does not release the holds and does not leave the queues while a request of the set can still
+ *   be applied. Otherwise a late request could be applied after the release.
  */
 export class SetAcquisition {
   readonly id: string

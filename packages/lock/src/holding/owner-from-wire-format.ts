@@ -130,8 +130,8 @@ export function obstacleError(obstacle: ObstacleResult, lockKey: Uint8Array, how
 }
 
 /**
- * Leaves out keys that are not below the prefix of a sub, because a caller of the sub must not see these
- * keys.
+ * The error leaves out keys that are not below the prefix of a sub, because a caller of the sub must not see
+ * these keys.
  */
 export function circleError(
   links: readonly FlowLink[],

@@ -10,8 +10,8 @@ import type { CallLimit } from './call-deadline-or-abort.js'
  *   release.
  * - A caller that awaits a task continues before the next task begins, so the result of the task is still
  *   true when the caller reads the result.
- * - An urgent task comes before all waiting tasks. It releases the hold or the place that a finished attempt
- *   may have got.
+ * - An urgent task comes before all waiting tasks. An urgent task releases the hold, or the place in the
+ *   queue, that a finished attempt may have got.
  */
 export class RequestOrder {
   #busy = false

@@ -27,7 +27,7 @@ import { grantNext, remove, waitIsOver } from './queue.js'
 export function expire(tx: LockTransaction, changedQueues: readonly Uint8Array[]): void {
   const changed = [...changedQueues]
   for (const waiter of tx.dueWaiters()) if (waitIsOver(waiter, tx.now)) changed.push(...remove(tx, waiter))
-  // The row of an expired exclusive hold stays if no waiter is granted the lock.
+  // The list may have rows of holds that ended in an earlier entry. The filter drops these rows.
   const over = [...tx.dueHolds()].filter((row) => tx.now > overAt(row) && tx.previous <= overAt(row))
   for (const row of over) {
     tx.happened('expired', row)

@@ -1,4 +1,4 @@
-// Rule: checks whether a hold is in force and who owns it, and builds the Owner that answers a lock request.
+// Rule: checks whether a hold is in force and who owns the hold, and builds the answers to lock requests.
 
 import {
   type ContextArg,

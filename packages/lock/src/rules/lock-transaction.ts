@@ -1,5 +1,5 @@
-// Rule: the transaction through which the lock rules read and write. kv implements the transaction on its
-// rows, and tests implement it on maps.
+// Rule: the transaction through which the lock rules read and write. packages/kv implements the transaction
+// on its rows, and tests implement the transaction on maps.
 
 import type { ContextArg, LockEventName } from '@latchkey/protocol'
 

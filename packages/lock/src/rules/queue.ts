@@ -71,8 +71,9 @@ function grant(tx: LockTransaction, waiter: WaiterRow, life: number, code: numbe
  * Builds the row of a new hold, with the next token of its counter.
  *
  * Law: a hold gets a new arrival number at its grant, and does not keep the number of its wait. Without this
- * law: a set was overtaken, and a member that restarts reads the shared holds from its disk in the order of
- * their waits. The other members have the order of the grants, so the members disagree.
+ * law: a waiter for a set of keys was overtaken, and a member restarts. The member reads the shared holds
+ * from its disk in the order of their waits. The other members have the order of the grants, so the members
+ * disagree.
  */
 export function heldBy(
   tx: LockTransaction,

@@ -13,10 +13,7 @@ import { MapTransaction } from './map-transaction.js'
 
 export class Recorder extends MapTransaction {
   readonly events: LockEvent[] = []
-  /**
-   * The real time of an event. It is 7 ms ahead of cluster time, as if the cluster had once been without a
-   * leader for 7 ms.
-   */
+  /** The real time of an event: 7 ms ahead of cluster time, as if there had been no leader for 7 ms. */
   readonly at = () => this.now + 7
   #calls = 0
 

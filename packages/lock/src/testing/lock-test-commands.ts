@@ -44,7 +44,7 @@ export function ask(tx: MapTransaction, id: string, options: AskOptions = {}): O
   return answer[0]
 }
 
-/** Writes an owner as text, for example "FIRST_TIME yes a token 1 x1 until 1000 [ctx]". */
+/** Writes an owner as text, for example "HELD a t0 x0 until 1000 rem 400 [ctx] @600". */
 export function drawn(owner: OwnerResult): string {
   const [id, deadline, remaining, token, acquires, context, code, now] = owner
   const parts = [OWNER_CODES[code], id || '-', `t${token}`, `x${acquires}`, `until ${deadline}`]
