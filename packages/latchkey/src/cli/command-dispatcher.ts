@@ -85,7 +85,7 @@ async function run(command: Command, args: readonly string[], io: Io): Promise<n
   try {
     return await command.run(readLine(command, args), io)
   } catch (fault) {
-    // After an interruption by the user, the exit code is the one of the signal, whatever error followed.
+    // After an interruption by the user, the signal decides the exit code, whatever error followed.
     const error = io.interrupted.aborted ? io.interrupted.reason : fault
     const code = exitOf(error)
     if (!(error instanceof Interrupted)) io.err(`latchkey: ${explain(error)}\n`)

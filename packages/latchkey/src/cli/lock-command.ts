@@ -6,7 +6,14 @@ import { type Command, flag, type Line, text } from './command-description-and-p
 import { EXIT } from './exit-codes.js'
 import { printable, seconds } from './print-values.js'
 import type { AcquireOptions, CommandStore, Hold, Io } from './command-io-interface.js'
-import { heldUnlessBusy, RUN_NOTES, RUN_OPTIONS, type Run, runOf, runWhileHeld } from './run-while-held.js'
+import {
+  heldUnlessBusy,
+  RUN_NOTES,
+  RUN_OPTIONS,
+  type Run,
+  runOf,
+  runWhileHeld,
+} from './run-command-while-held.js'
 import { STORE_OPTIONS, withStore } from './store-connection-of-command.js'
 
 export const lock: Command = {

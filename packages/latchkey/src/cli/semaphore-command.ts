@@ -2,7 +2,7 @@
 
 import { type Command, text, UsageError, wholeNumber } from './command-description-and-parser.js'
 import { EXIT } from './exit-codes.js'
-import { heldUnlessBusy, RUN_NOTES, RUN_OPTIONS, runOf, runWhileHeld } from './run-while-held.js'
+import { heldUnlessBusy, RUN_NOTES, RUN_OPTIONS, runOf, runWhileHeld } from './run-command-while-held.js'
 import { STORE_OPTIONS, withStore } from './store-connection-of-command.js'
 
 export const semaphore: Command = {

@@ -25,7 +25,8 @@ export async function batch(call: Call): Promise<Reply> {
   const idempotent = idempotencyKey(call)
   if (idempotent === undefined)
     return { status: 200, body: await call.by.batch(ops, { ...options, as: 'bytes' }) }
-  // batchArgs refuses reads, because a batch has no reads.
+  // A batch with an Idempotency-Key runs as a transaction. batchArgs refuses reads, which only a transaction
+  // may have.
   batchArgs(ops, options)
   const { revision, results } = await writeOnce(call, idempotent, { then: ops }, options)
   return { status: 200, body: { revision, results } }

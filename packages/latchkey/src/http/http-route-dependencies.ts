@@ -59,7 +59,7 @@ export interface HttpPorts {
   warning?(): string | undefined
   /** If no tokens are configured, every caller has all rights. */
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError
-  /** The browser origins whose pages may call this port. No other page may call it. */
+  /** The browser origins whose pages may call this port. No other page may call the port. */
   readonly origins: ReadonlySet<string>
   pageFile?(name: string): PageFile | undefined
   /**

@@ -2,8 +2,8 @@
 // gets the same answer (C73).
 //
 // The store keeps the answer in a key below a reserved prefix, for KEPT_MS of cluster time. If the caller may
-// use only keys with some prefixes, the key of the answer begins with the first of these prefixes, and the
-// reserved prefix follows. So the check of the caller's rights also covers the key of the answer.
+// use only some prefixes of keys, the first of these prefixes stands before the reserved prefix. So the check
+// of the caller's rights also covers the key of the answer.
 
 import { txnOnce } from '@latchkey/client'
 import { DEFAULT_TIMEOUT, type EntryOfKey, show, type Txn, type WriteOptions } from '@latchkey/protocol'

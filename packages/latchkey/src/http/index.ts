@@ -1,3 +1,3 @@
 export { HttpRequestHandler } from './request-handler.js'
-export { refuseOrigin } from './request-guards.js'
+export { refuseOrigin } from './check-identity-origin-and-host.js'
 export type { CallerStore, HttpPorts } from './http-route-dependencies.js'

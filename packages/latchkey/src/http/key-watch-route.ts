@@ -23,8 +23,8 @@ export async function watchKeys(call: Call): Promise<Reply> {
     throw new TypeError('from cannot be given together with initial, which begins with what is there.')
   const options = { as: 'bytes', signal: call.signal } as const
   if (isInitial && seen === undefined) return initialWatch(call, target, shown)
-  // This read returns the newest revision of the store. A watch without a given revision begins after it. If
-  // the caller may not read these keys, the read fails.
+  // A watch without a given revision begins after the newest revision of the store, which this read returns.
+  // If the caller may not read these keys, the read fails.
   const { revision } = await call.by.scan(
     { ...rangeOf(target), limit: 0 },
     { ...callOptions(call), as: 'bytes' },
@@ -60,7 +60,7 @@ async function* refused(error: LatchkeyError): AsyncGenerator<SentEvent, undefin
   throw error
 }
 
-/** A browser sends Last-Event-ID when it reconnects. The caller has all events up to this revision. */
+/** A browser that reconnects sends the header Last-Event-ID: the revision up to which it has all events. */
 function lastSeen(call: Call): number | undefined {
   const text = oneHeader(call, 'last-event-id')
   if (text === undefined || text === '') return undefined

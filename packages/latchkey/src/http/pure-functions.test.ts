@@ -4,7 +4,7 @@
 import { ERROR_CODES, LatchkeyError } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { errorReply } from './http-status-of-errors.js'
-import { isOwnPage, refuseOrigin } from './request-guards.js'
+import { isOwnPage, refuseOrigin } from './check-identity-origin-and-host.js'
 import { ROUTE_IDS, routeAt } from './route-table.js'
 import { promisedMillis } from './owner-json.js'
 import { keyOf, nearestPath, placeOf } from './route-of-path.js'

@@ -12,7 +12,13 @@ import { errorReply, problem } from './http-status-of-errors.js'
 import { handlers, type Handler } from './handler-of-route.js'
 import type { Call, HttpPorts, Reply } from './http-route-dependencies.js'
 import { LockRoutes } from './lock-semaphore-election-routes.js'
-import { callerOf, isOwnPage, type NeededRight, pageHeaders, refuseOrigin } from './request-guards.js'
+import {
+  callerOf,
+  isOwnPage,
+  type NeededRight,
+  pageHeaders,
+  refuseOrigin,
+} from './check-identity-origin-and-host.js'
 import { pageReply } from './web-console-files.js'
 import { refuseUnknownQuery } from './request-headers-and-query.js'
 import { routeAt, type RouteId } from './route-table.js'

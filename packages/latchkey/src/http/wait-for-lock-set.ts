@@ -110,7 +110,7 @@ export class LockSetWait {
     return (await this.#port.command(command, this.#options).result) as TryLockAllResult
   }
 
-  /** The client engine repeats the command until a member answers it, or the session ends. */
+  /** The client engine repeats the command until a member answers, or the session ends. */
   #leave(): void {
     if (this.#isShared()) return
     const tickets = this.#ask.list.map(([key]): TicketArg => [key, this.#ask.id])

@@ -26,8 +26,8 @@ import { isGranted, tokenOf } from './owner-json.js'
 export interface Acquired {
   readonly owner: OwnerResult
   /**
-   * The cluster time of the log entry with the first command of this wait. The HTTP answer computes from it
-   * for how long the caller may rely on the hold.
+   * The cluster time of the log entry with the first command of this wait. The HTTP answer computes from this
+   * time for how long the caller may rely on the hold.
    */
   readonly entryTime: number
 }
@@ -162,8 +162,8 @@ export class LockWait {
   }
 
   /**
-   * The client engine repeats the command until a member answers it, or the session ends. If another call
-   * with the same lock and id waits, the place stays for that call.
+   * The client engine repeats the command until a member answers, or the session ends. If another call with
+   * the same lock and id waits, the place stays for that call.
    */
   #leave(): void {
     if (this.#isShared()) return

@@ -54,7 +54,7 @@ export interface ClientConnectionPorts {
   readonly tracer: RequestTracer | undefined
   tell(reply: LinkReply): void
   readonly identity: Identity
-  /** Sends the grants of this session to this client connection. */
+  /** From this call on, the client connection gets the grants of the session. */
   attach(session: number, clientConnection: ClientConnection): void
   ended(clientConnection: ClientConnection): void
 }

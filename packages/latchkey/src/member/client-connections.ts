@@ -1,5 +1,5 @@
-// Driver: owns all client connections of one member. This file tells each connection which member leads. It
-// also sends the grants and the ends of waits of a session to the connections that are attached to the
+// Driver: owns all client connections of one member. This file tells each connection which member leads. This
+// file also sends the grants and the ends of waits of a session to the connections that are attached to the
 // session.
 
 import type { LinkReply, OwnerResult, PartyResult, PartyTicket } from '@latchkey/protocol'

@@ -55,8 +55,8 @@ interface ClientWebSocketsPorts {
   clusterId(): string
   /**
    * The index of the last applied entry, which is read when a client connects. The id of a session is the
-   * index of the entry that opened the session. So a session with an id up to this index was opened over
-   * another connection.
+   * index of the entry that opened the session. So a session with an id up to this index was opened before
+   * the client connected here.
    */
   applied(): number
   readonly defer: (run: () => void) => void

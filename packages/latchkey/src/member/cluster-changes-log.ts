@@ -7,7 +7,7 @@
 //     newest lines sees it too.
 //   - A majority counts as lost only after this member has reached it once. A member that starts has lost
 //     nothing.
-//   - This file makes no decisions. The member works the same without it.
+//   - This file makes no decisions. The member works the same without this file.
 
 import type { Clock, Logger, Timer } from '@latchkey/base'
 import type { ElectionReason, Replica } from '@latchkey/raft'

@@ -45,7 +45,8 @@ import { memberFigures } from './member-metric-values.js'
 import { statusOf } from './member-status.js'
 
 /**
- * In election timeouts. The time without a leader after which a member believes others that it was removed.
+ * In election timeouts. After this time without a leader, a member believes other members that report its
+ * removal.
  */
 const LEADERLESS_TIMEOUTS = 4
 

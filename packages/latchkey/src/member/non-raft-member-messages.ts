@@ -73,7 +73,7 @@ export type LinkMessage =
   | { readonly kind: 'linkReplies'; readonly id: number; readonly frame: Uint8Array }
   /** From the member that serves the link. */
   | { readonly kind: 'linkClosed'; readonly id: number; readonly reason: string }
-  /** The receiver is no member any more, since the entry `index`. */
+  /** After the entry `index`, the cluster does not list the receiver as a member. */
   | { readonly kind: 'notMember'; readonly index: number }
 
 const KINDS = [

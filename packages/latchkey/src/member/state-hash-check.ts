@@ -1,6 +1,6 @@
-// Driver: compares the states of members. After the same entry, each member sends hashes of its state to the
-// other members, one hash for each key space (a part of the stored keys). Busy members send hashes after the
-// first entry of each half minute of cluster time. Idle members also send hashes after their last entry.
+// Driver: compares the states of members. After the same entry, the members send hashes of their states to
+// each other. Each key space, which is a part of the stored keys, has a hash. Busy members send hashes after
+// the first entry of each half minute of cluster time. Idle members also send hashes after their last entry.
 // Different hashes show a fault of a machine or a disk that no other check has noticed. Then
 // first-different-row.ts finds the first row that differs.
 

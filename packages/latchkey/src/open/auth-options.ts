@@ -15,7 +15,7 @@ import {
   type TokenEntry,
 } from '../member/identity-and-rights.js'
 import { checkMemberToken } from './choose-member-proof.js'
-import { parseToken } from './token-text.js'
+import { parseToken } from './parse-token-with-rights.js'
 import { readTokensFile } from './tokens-file.js'
 
 interface Placed {

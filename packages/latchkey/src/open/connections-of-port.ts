@@ -48,8 +48,8 @@ interface ConnectionLimits {
 }
 
 /**
- * The limit of one address is half of the port's limit, or this number if half is less. But it is never more
- * than the port's limit.
+ * The limit of one address is half of the port's limit, or this number if half is less. The limit of one
+ * address is never more than the port's limit.
  */
 const LEAST_OF_ONE_ADDRESS = 16
 const MOST_STRANGERS = 2_000
@@ -124,7 +124,7 @@ export class Connections {
   watch(server: HttpServer, isSecure: boolean): void {
     server.on('connection', (raw: Socket) => this.#come(raw, isSecure))
     // With TLS, the event 'connection' gives the socket with the encrypted bytes, and 'secureConnection' the
-    // one with the decrypted bytes.
+    // socket with the decrypted bytes.
     if (isSecure) server.on('secureConnection', (socket: Socket) => this.#secured(socket))
   }
 

@@ -1,5 +1,5 @@
-// Driver: the store that open() returns. Besides the calls of a Store, it has `reload` for the member's
-// certificates and tokens.
+// Driver: the store that open() returns. Besides the calls of a Store, this store has `reload` for the
+// member's certificates and tokens.
 
 import { ClientStore, type Store, type StoreOptions } from '@latchkey/client'
 import type { As } from '@latchkey/protocol'

@@ -12,7 +12,7 @@
 // Without laws 1 and 2: a stranger sends 20,000 requests together over each of four connections. Node parses
 // and begins all these requests in one turn. For ten seconds, the member reads nothing from clients or
 // members. Without law 3: Node keeps an answer back until all earlier answers of the connection are written.
-// If the connection is destroyed before that, the later response emits no event. The count of open calls then
+// If the connection is destroyed earlier, the later response emits no event. The count of open calls then
 // never falls to zero, and a graceful stop never ends.
 //
 // Node's server reads a connection with a 'data' listener. This file removes that listener and calls it with

@@ -3,7 +3,7 @@
 
 import { type Duration, millis } from '@latchkey/protocol'
 import type { TokenEntry } from '../member/identity-and-rights.js'
-import { parseToken } from '../open/token-text.js'
+import { parseToken } from '../open/parse-token-with-rights.js'
 import { SETTING_NAMES, type SettingName, type SettingRow, rowOf, variableOf } from './settings-table.js'
 
 /** The configuration is wrong. The exit code is 78. */

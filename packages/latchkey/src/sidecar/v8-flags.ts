@@ -1,5 +1,5 @@
-// Driver: sets flags of V8 in a process that runs only a member. An embedded member must not change the V8 of
-// its program, so it sets none of these flags. A flag that the user has set stays as it is.
+// Driver: sets flags of V8 in a process that runs only a member. An embedded member sets none of these flags,
+// because they would also act on its program. A flag that the user has set stays as it is.
 
 import { setFlagsFromString } from 'node:v8'
 

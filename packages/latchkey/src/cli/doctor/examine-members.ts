@@ -56,7 +56,7 @@ function listedMembers(met: readonly ExaminedMember[]): Map<string, string> {
   return new Map(listed.map(({ id, url }) => [id, url]))
 }
 
-/** Adds the member's id to an address of the user. */
+/** Adds the member's id to an address that the user gave. */
 function named(facts: readonly MemberFacts[]): MemberFacts[] {
   const idOf = new Map(facts.flatMap(({ status }) => status?.members ?? []).map(({ id, url }) => [url, id]))
   return facts.map((one) => ({ ...one, id: one.id ?? idOf.get(one.url) }))
