@@ -107,7 +107,7 @@ const PLANTED: readonly (readonly [string, World, Partial<Finding>])[] = [
   ],
   [
     'a clock of a wrong rate',
-    { members: { b: { rate: 50 } } },
+    { members: { b: { rate: 5_000 } } },
     { check: 'clock', level: 'error', about: 'member b (ws://b.test:7001)' },
   ],
   [
@@ -286,7 +286,7 @@ test('no member answers: exit code 69, and still what is known', async () => {
 })
 
 test('all clocks differ from the one here in the same way: it is the one here', async () => {
-  const { faults } = await doctor({ members: { a: { rate: 50 }, b: { rate: 50 }, c: { rate: 50 } } })
+  const { faults } = await doctor({ members: { a: { rate: 5_000 }, b: { rate: 5_000 }, c: { rate: 5_000 } } })
   expect(faults).toMatchObject([{ check: 'clock', about: 'this machine' }])
 })
 

@@ -41,7 +41,7 @@ const run = (...args: string[]) => latchkey(args).ended
 
 /** Waits until its output matches. */
 async function printedBy({ printed }: Running, what: RegExp): Promise<RegExpExecArray> {
-  await expect.poll(() => printed.out, { timeout: 30_000 }).toMatch(what)
+  await expect.poll(() => printed.out, { timeout: 50_000 }).toMatch(what)
   return what.exec(printed.out) as RegExpExecArray
 }
 
@@ -67,7 +67,7 @@ async function start(id: string, at: number, ...more: string[]): Promise<Running
   ])
   // A hook has no expect.poll.
   await vi.waitFor(async () => expect(await statusOf('/readyz', at)).toBe(200), {
-    timeout: 15_000,
+    timeout: 50_000,
     interval: 50,
   })
   return running
@@ -108,7 +108,7 @@ describe('signals', () => {
           await fetch(`http://127.0.0.1:${port}/v1/kv/w`, { method: 'PUT', body: 'x' })
           return watching.printed.out
         },
-        { timeout: 10_000 },
+        { timeout: 30_000 },
       )
       .toContain('"type":"put"')
     watching.child.kill(signal)
@@ -119,12 +119,14 @@ describe('signals', () => {
     const locked = latchkey([
       'lock',
       'job',
+      '--lease',
+      '10m',
       '--',
       'sh',
       '-c',
       'trap "exit 7" TERM; echo up; while :; do sleep 0.02; done',
     ])
-    await expect.poll(() => locked.printed.out).toBe('up\n')
+    await printedBy(locked, /^up\n$/)
     expect((await run('lock', 'job', '--wait', '0', '--', 'true')).code).toBe(75)
     locked.child.kill('SIGTERM')
     expect((await locked.ended).code).toBe(7)
@@ -289,7 +291,7 @@ describe('SIGHUP', () => {
     expect(await get(at, 'secret-one')).toBe(401)
     write('{ "tokens": ["secret-thr')
     member.child.kill('SIGHUP')
-    await expect.poll(() => member.printed.out).toContain('the old ones stay in use')
+    await printedBy(member, /the old ones stay in use/)
     expect(await get(at, 'secret-two')).toBe(404)
     // Nobody says so: it is seen by itself.
     write(JSON.stringify({ tokens: [{ token: 'secret-three' }, { token: 'secret-two' }] }))
@@ -334,7 +336,7 @@ test('demo: three members, a killed leader, higher tokens, nothing left behind',
 test('demo cleans up when it is interrupted', async () => {
   const temp = mkdtempSync(join(dir, 'demo-'))
   const showing = latchkey(['demo'], { TMPDIR: temp })
-  await expect.poll(() => showing.printed.out).toContain('token')
+  await printedBy(showing, /token/)
   showing.child.kill('SIGINT')
   expect((await showing.ended).code).toBe(130)
   expect(readdirSync(temp)).toEqual([])

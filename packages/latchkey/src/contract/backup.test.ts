@@ -66,8 +66,8 @@ test('the restored cluster has a new id: an old client gets ERR_WRONG_CLUSTER', 
   const dir = folder()
   await restore(file, { id: 'a', dir, members })
   const second = later(await open({ id: 'a', dir, members }))
-  await second.ready({ timeout: '10s' })
-  await expect(client.put('k', 'x', { timeout: '10s' })).rejects.toMatchObject(code('ERR_WRONG_CLUSTER'))
+  await second.ready({ timeout: '30s' })
+  await expect(client.put('k', 'x', { timeout: '30s' })).rejects.toMatchObject(code('ERR_WRONG_CLUSTER'))
   expect(await second.get('k', { as: 'string' })).toBe('w')
   expect(hold.token).toBeGreaterThan(0)
   const fresh = later(await connect([members.a]))
@@ -109,7 +109,7 @@ test('restore into a cluster of three', async () => {
       later(await open({ id, dir: join(root, id), members, electionTimeout: 600, heartbeat: 50 })),
     ),
   )
-  await Promise.all(stores.map((store) => store.ready({ timeout: '20s' })))
+  await Promise.all(stores.map((store) => store.ready({ timeout: '30s' })))
   expect(await stores[2]?.get('k', { as: 'string' })).toBe('v')
   await stores[1]?.put('k', 'w')
   expect(await stores[0]?.get('k', { as: 'string' })).toBe('w')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { open, type Store } from '../index.js'
 import { freePorts, tempFolders } from './testing/free-ports-and-temporary-folders.js'
-import { code, sleep, until } from './testing/small-test-functions.js'
+import { activeMillis, code, sleep, until } from './testing/small-test-functions.js'
 import { openTrio, QUICK, type Trio } from './testing/three-embedded-members.js'
 
 const folder = tempFolders()
@@ -70,7 +70,7 @@ test('C25: the list of sessions names their openers and holds; an ended session 
   const other = await trio.connect()
   const hold = await other.locks.acquire('held', { lease: '20s' })
   const first = await remote.locks.acquire('elsewhere', { lease: '20s' })
-  const waits = other.locks.acquire('elsewhere', { lease: '20s', wait: '20s' })
+  const waits = other.locks.acquire('elsewhere', { lease: '20s', wait: '50s' })
   await until(async () => (await remote.sessions.list()).some(({ waiters }) => waiters === 1))
   const listed = await remote.sessions.list()
   const its = listed.find(({ holds, waiters }) => holds + waiters > 0)
@@ -180,7 +180,7 @@ test('members: add as a learner, promote, update, remove a fourth; member events
   const fourth = await open({ id: 'd', dir, members: { ...trio.urls, d: url }, join: true, ...QUICK })
   try {
     expect(await remote.members.add('d', url)).toBeUndefined()
-    await fourth.ready({ timeout: '10s' })
+    await fourth.ready({ timeout: '30s' })
     expect((await fourth.status()).role).toBe('learner')
     expect((await remote.status()).members.find(({ id }) => id === 'd')).toMatchObject({
       role: 'learner',
@@ -267,13 +267,13 @@ test('rebuild(id): the state of a member is built anew from its peers', async ()
   await remote.put('rebuilt', 'v')
   await remote.members.rebuild(target)
   const store = trio.stores[target] as Store
-  await store.ready({ timeout: '20s' })
-  expect(await store.get('rebuilt', { as: 'string', timeout: '10s' })).toBe('v')
+  await store.ready({ timeout: '40s' })
+  expect(await store.get('rebuilt', { as: 'string', timeout: '40s' })).toBe('v')
 })
 
 test('writes, watches and locks continue across a change of leader (C2, C11)', async () => {
   const watch = remote.watch({ prefix: 'over/' }, { as: 'string' })
-  const hold = await remote.locks.acquire('over', { lease: '10s' })
+  const hold = await remote.locks.acquire('over', { lease: '30s' })
   const writes: Promise<unknown>[] = []
   for (let n = 0; n < 60; n++) {
     writes.push(remote.merge('over/list', `${n}`))
@@ -310,18 +310,19 @@ test('bad arguments of cluster calls are TypeErrors', async () => {
 })
 
 test('an unknown id is refused at once with an error that names the members; a learner cannot become the leader', async () => {
-  const began = performance.now()
-  for (const store of [...Object.values(trio.stores), remote])
-    for (const ask of [
-      () => store.members.promote('nobody'),
-      () => store.members.update('nobody', 'ws://127.0.0.1:1'),
-      () => store.members.rebuild('nobody'),
-      () => store.transferLeadership('nobody'),
-    ])
-      await expect(ask()).rejects.toMatchObject({
-        code: 'ERR_MISMATCH',
-        outcome: 'not-applied',
-        message: 'There is no member "nobody": the members are a, b, c.',
-      })
-  expect(performance.now() - began).toBeLessThan(4_000)
+  const took = await activeMillis(async () => {
+    for (const store of [...Object.values(trio.stores), remote])
+      for (const ask of [
+        () => store.members.promote('nobody'),
+        () => store.members.update('nobody', 'ws://127.0.0.1:1'),
+        () => store.members.rebuild('nobody'),
+        () => store.transferLeadership('nobody'),
+      ])
+        await expect(ask()).rejects.toMatchObject({
+          code: 'ERR_MISMATCH',
+          outcome: 'not-applied',
+          message: 'There is no member "nobody": the members are a, b, c.',
+        })
+  })
+  expect(took).toBeLessThan(4_000)
 })

@@ -29,7 +29,7 @@ function observed(store: Store, name: string) {
 onEveryStore((at) => {
   test('campaign: a leadership with token, value, signal, proclaim and resign; leader tells who leads', async () => {
     expect(await at.other.elections.leader(at.key())).toBeUndefined()
-    const leadership = await at.store.elections.campaign(at.key(), { value: 'one', lease: '5s' })
+    const leadership = await at.store.elections.campaign(at.key(), { value: 'one', lease: '30s' })
     expect(leadership).toBeInstanceOf(Leadership)
     expect([leadership.name, leadership.value, leadership.held]).toEqual([at.key(), 'one', true])
     expect(await at.other.elections.leader(at.key())).toEqual({
@@ -123,7 +123,7 @@ onEveryStore((at) => {
   })
 
   test('K64: rotate gives a higher token while the lock is kept; the old one writes no more', async () => {
-    await using hold = await at.store.locks.acquire(at.key(), { lease: '5s' })
+    await using hold = await at.store.locks.acquire(at.key(), { lease: '30s' })
     const old = hold.token
     const token = await hold.rotate()
     expect([token > old, hold.token === token, hold.held]).toEqual([true, true, true])

@@ -17,6 +17,8 @@ const as = { as: 'string' } as const
 test('A21: an ephemeral key is deleted when its store closes, and the watch names the reason', async () => {
   const [store, other] = [await three.connect(), await three.connect()]
   const watch = other.watch({ prefix: 'w/' }, as)
+  // A write of the same store is applied after the watch has begun. A write of another store might come first.
+  await other.put('begin', '')
   await store.putAll(
     [
       ['w/1', 'a'],

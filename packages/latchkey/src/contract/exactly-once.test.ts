@@ -226,7 +226,12 @@ test('a session is kept alive during a wait, and another one is opened after an 
 test('ERR_COMPACTED: the history begins later than the requested revision', async () => {
   const { revision } = await remote.put(key(), 'old')
   for (let round = 0; round < 6; round++)
-    await member.putAll(Array.from({ length: 20_000 }, (_, n) => [`${key()}/${n}`, ''] as const))
+    await member.putAll(
+      Array.from({ length: 20_000 }, (_, n) => [`${key()}/${n}`, ''] as const),
+      {
+        timeout: '30s',
+      },
+    )
   for (const store of [remote, member]) {
     const watch = store.watch({ key: key(), from: revision })
     await expect(watch.next()).rejects.toMatchObject(code('ERR_COMPACTED', { retryable: false }))

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { As, ConnectOptions, OpenOptions, Store } from '../index.js'
 import { connect, open, restore } from '../index.js'
 import { freePorts, tempFolders } from './testing/free-ports-and-temporary-folders.js'
-import { code, sleep, until } from './testing/small-test-functions.js'
+import { activeMillis, code, sleep, until } from './testing/small-test-functions.js'
 
 const folder = tempFolders()
 const opened: Store<As>[] = []
@@ -202,10 +202,13 @@ test('ERR_WRONG_CLUSTER: a directory of another cluster', async () => {
 test('cluster: clients with another cluster name get ERR_WRONG_CLUSTER at once', async () => {
   const at = await url()
   await opening({ id: 'a', memory: true, members: { a: at }, cluster: 'red' })
-  const began = performance.now()
-  await expect(connect([at])).rejects.toMatchObject(code('ERR_WRONG_CLUSTER'))
-  await expect(connect([at], { cluster: 'blue' })).rejects.toMatchObject(code('ERR_WRONG_CLUSTER'))
-  expect(performance.now() - began).toBeLessThan(4_000)
+  const took = await activeMillis(async () => {
+    for (const options of [{}, { cluster: 'blue' }])
+      await expect(connect([at], { ...options, timeout: '30s' })).rejects.toMatchObject(
+        code('ERR_WRONG_CLUSTER'),
+      )
+  })
+  expect(took).toBeLessThan(4_000)
   const store = await connecting([at], { cluster: 'red' })
   await store.put('k', 'v')
 })
@@ -335,7 +338,7 @@ test('members is used at the first start only; a store opened without it can be 
   await until(async () => (await grown.status()).members[0]?.url === a)
   const second = await opening({ id: 'b', dir: folder(), members: { a, b }, join: true, ...QUICK })
   await grown.members.add('b', b)
-  await second.ready({ timeout: '10s' })
+  await second.ready({ timeout: '30s' })
   expect(await second.get('k', { as: 'string' })).toBe('v')
   await until(
     async () =>

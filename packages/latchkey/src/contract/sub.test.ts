@@ -151,6 +151,8 @@ onEveryStore((at) => {
       sub.watch({ range: { gte: 'b' } }),
       sub.watch({ prefix: '', from: revision }),
     ]
+    // A write of the same store is applied after the watches have begun. Writes of another store might come first.
+    await at.store.put(at.key('begin'), '')
     await at.other.put(at.key('v0'), 'outside')
     await at.other.sub(at.key('v/')).put('b', '2')
     await at.other.put(at.key('v/c'), '3')

@@ -182,7 +182,7 @@ test('renewals have no spans, because one request renews the holds of all caller
   const store = await remote()
   const spans = await traced(async () => {
     const renewals = store.locks.watch('renewed', { renewals: true })
-    const hold = await store.locks.acquire('renewed', { lease: '3s' })
+    const hold = await store.locks.acquire('renewed', { lease: '30s' })
     for await (const { type } of renewals) if (type === 'renewed') break
     await hold.release()
   })

@@ -17,7 +17,7 @@ afterAll(async () => {
 const post = (path: string, body: object, headers?: Record<string, string>) =>
   http.send('POST', `/v1/${path}`, body, headers)
 const { poll } = expect
-const soon = { interval: 5, timeout: 10_000 }
+const soon = { interval: 5 }
 const waiters = (key: string, count: number) =>
   poll(async () => (await http.member.store.locks.query(key))[0]?.waiters, soon).toBe(count)
 const holders = async (prefix: string) =>

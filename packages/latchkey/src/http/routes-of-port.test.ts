@@ -93,7 +93,7 @@ describe('keys', () => {
   })
 
   test('K39: a guarded write happens only under that hold', async () => {
-    const { body } = await post('g%2F1:acquire', { id: 'me', lease: '10s' })
+    const { body } = await post('g%2F1:acquire', { id: 'me', lease: '1m' })
     const guard = `g%2F1;${String(body.fencingToken)}`
     expect((await put('guarded', 'ok', { 'latchkey-guard': guard })).status).toBe(200)
     const late = await put('guarded', 'late', { 'latchkey-guard': `g%2F1;${Number(body.fencingToken) + 1}` })
@@ -172,15 +172,15 @@ describe('locks', () => {
   })
 
   test('C2: the same id asked again gets the same hold, and one release ends it', async () => {
-    const first = await post('l2:acquire', { id: 'one', lease: '10s' })
-    const again = await post('l2:acquire', { id: 'one', lease: '10s' })
+    const first = await post('l2:acquire', { id: 'one', lease: '1m' })
+    const again = await post('l2:acquire', { id: 'one', lease: '1m' })
     expect(again.body.fencingToken).toBe(first.body.fencingToken)
     expect((await post('l2:release', { id: 'one', fencingToken: first.body.fencingToken })).status).toBe(200)
     expect((await call('/v1/locks/l2')).status).toBe(404)
   })
 
   test('another id is told who holds it', async () => {
-    await post('l3:acquire', { id: 'one', lease: '10s', context: 'busy' })
+    await post('l3:acquire', { id: 'one', lease: '1m', context: 'busy' })
     const refused = await post('l3:acquire', { id: 'two', lease: '10s' })
     expect(refused).toMatchObject({
       status: 409,
@@ -196,7 +196,7 @@ describe('locks', () => {
   })
 
   test('K10: renew and release by a stranger, with another token, or of nothing', async () => {
-    const { body } = await post('l4:acquire', { id: 'one', lease: '10s' })
+    const { body } = await post('l4:acquire', { id: 'one', lease: '1m' })
     const token = Number(body.fencingToken)
     for (const verb of ['renew', 'release']) {
       expect(await post(`l4:${verb}`, { id: 'two', fencingToken: token })).toMatchObject({

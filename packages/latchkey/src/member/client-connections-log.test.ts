@@ -74,7 +74,7 @@ test('a client connects, is lost or leaves, and goes on at another member: one l
   await until(() => logs[leader].of('a client was lost').length === 1)
   expect(logs[leader].of('a client was lost')).toMatchObject([{ ...who, code: 1006 }])
   await stores[leader].close()
-  await remote.put('k', '2')
+  await remote.put('k', '2', { timeout: '30s' })
   const others = (['a', 'b', 'c'] as const).filter((id) => id !== leader)
   const moved = () => others.flatMap((id) => logs[id].of('a client moved here with its session'))
   await until(() => moved().length > 0)

@@ -6,6 +6,7 @@ import { CLIENTS_PATH, decodeWelcome, encodeHello, encodeRequests } from '@latch
 import { READ } from '@latchkey/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { activeMillis } from '../contract/testing/small-test-functions.js'
 import { OpenedMember } from '../open/open-member.js'
 import { checkOptions } from '../open/options.js'
 import { listen, type OwnServer } from '../open/http-and-websocket-server.js'
@@ -135,10 +136,9 @@ test('who has not said who it is may say no more than a greeting, whole or in pa
   expect([1006, 1008]).toContain(await refused)
   const huge = await knock()
   const end = closed(huge)
-  const began = performance.now()
   huge.send(new Uint8Array(15 * 1024 * 1024))
+  expect(await activeMillis(() => end)).toBeLessThan(4_000)
   expect(await end).toBe(1006)
-  expect(performance.now() - began).toBeLessThan(4_000)
   expect(opened.figures()['client_connections']).toBe(0)
 })
 
@@ -201,7 +201,7 @@ test('C23: twelve connections that never read cost a bounded sum together, the s
         most = Math.max(most, opened.unreadBytes.bytes)
         return closedByNow()
       },
-      { timeout: 20_000 },
+      { timeout: 50_000 },
     )
     .toBeGreaterThanOrEqual(8)
   expect(most).toBeGreaterThan(64 * 1024 * 1024)
@@ -217,9 +217,7 @@ test('C9: a close ends clients that are connected, greeted or not', async () => 
   const served = await connect([url], { token: 'all' })
   await served.put('k', 'v')
   const end = closed(silent)
-  const began = performance.now()
-  await opened.store.close()
-  expect(performance.now() - began).toBeLessThan(4_000)
+  expect(await activeMillis(() => opened.store.close())).toBeLessThan(4_000)
   await end
   await served.close()
 })

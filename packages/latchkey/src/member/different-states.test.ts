@@ -44,7 +44,9 @@ function makeFaulty(kv: KvMachine): void {
   kv.apply = (entries, membershipAt) => apply(entries.map(forged), membershipAt)
 }
 
-test('A10: a difference is reported by every member, with the first key that differs', async () => {
+test('A10: a difference is reported by every member, with the first key that differs', {
+  timeout: 120_000,
+}, async () => {
   const ids = ['a', 'b', 'c'] as const
   const members = await addresses(ids)
   const lines = { a: [] as Line[], b: [] as Line[], c: [] as Line[] }
@@ -57,12 +59,12 @@ test('A10: a difference is reported by every member, with the first key that dif
     lines[id].filter(
       ([message, fields]) => message.startsWith('this is the first row') && fields['from'] === from,
     )
-  await expect.poll(() => first('a', 'c').length).toBeGreaterThan(1)
+  await expect.poll(() => first('a', 'c').length, { timeout: 50_000 }).toBeGreaterThan(1)
   expect(first('a', 'c').map(([, fields]) => [fields['key'], fields['what']])).toContainEqual([
     'data "key/17"',
     'it is another one there',
   ])
-  await expect.poll(() => first('c', 'a').length).toBeGreaterThan(1)
+  await expect.poll(() => first('c', 'a').length, { timeout: 50_000 }).toBeGreaterThan(1)
   const [, fields] = lines.a.find(([message]) => message.startsWith('members have different')) as Line
   expect(fields).toMatchObject({ from: 'c', spaces: ['data', 'events', 'meta'] })
   expect(first('a', 'b').length).toBe(0)

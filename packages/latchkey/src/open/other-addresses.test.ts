@@ -108,16 +108,18 @@ test('M24: members move one after the other, told by members update and started 
       expect(error.code).toBe('ERR_OUTCOME_UNKNOWN')
       return update()
     })
+    const known = async () => (await urlsOf(stores[others[id]]))[id]
+    await expect.poll(known).toBe(now[id])
     // It is where it was for a while: nobody takes the new address back because it answers at the old one.
     await new Promise((resolve) => setTimeout(resolve, 500))
-    expect((await urlsOf(stores[others[id]]))[id]).toBe(now[id])
+    expect(await known()).toBe(now[id])
     await stores[id].close()
     stores[id] = await opening({ id, dir: dirOf('y', id), members: now })
     await stores[id].ready()
     await stores[others[id]].put(`moved ${id}`, 'v')
   }
   for (const id of IDS) expect(await stores[id].get('moved c', { as: 'string' })).toBe('v')
-  expect(await urlsOf(stores.a)).toEqual(now)
+  await expect.poll(() => urlsOf(stores.a)).toEqual(now)
 })
 
 // Without this law: a member has an address in the log that is new, and the others still have its old address in

@@ -5,7 +5,7 @@ import { connect as dialTcp } from 'node:net'
 import { connect } from '@latchkey/client'
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { unlessStalled } from '../contract/testing/small-test-functions.js'
+import { activeMillis } from '../contract/testing/small-test-functions.js'
 import type { OpenedMember } from './open-member.js'
 import { open } from './open.js'
 import type { OpenOptions } from './options.js'
@@ -27,15 +27,16 @@ async function trio(more: Partial<OpenOptions> = {}): Promise<Record<'a' | 'b' |
 const fail = (opened: OpenedMember) =>
   opened.current?.replica.node.fail('a test', new LatchkeyError('ERR_STORAGE_FAILED', 'The disk is gone.'))
 
-/** In ms: a call that waits for something ends after 5 s. */
+/** In ms, without the times in which this process stands still. A call that waits for something ends after 5 s. */
 const AT_ONCE = 4_000
 /** A closing leader that waits for its heirs waits for twice the election timeout. */
 const LONG_ELECTION = { electionTimeout: 10_000 } as const
 
 async function took<T>(what: Promise<T>): Promise<readonly [number, PromiseSettledResult<T>]> {
-  const began = performance.now()
-  const [settled] = await Promise.allSettled([what])
-  return [performance.now() - began, settled as PromiseSettledResult<T>]
+  const settled = Promise.allSettled([what])
+  const millis = await activeMillis(() => settled)
+  const [result] = await settled
+  return [millis, result]
 }
 
 test('D4 A5: after a failure every call is told the reason at once, those under way too', async () => {
@@ -75,7 +76,7 @@ test('C6 A5: clients of a member that failed go on with another one', async () =
   const store = later(await connect(urls))
   await store.put('k', 'v')
   fail(all.b)
-  const [ms, result] = await took(store.put('k', 'w'))
+  const [ms, result] = await took(store.put('k', 'w', { timeout: '30s' }))
   expect(result.status).toBe('fulfilled')
   expect(ms).toBeLessThan(AT_ONCE)
   await expect(all.b.store.get('k')).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED' })
@@ -143,7 +144,7 @@ test('M11 M12: a leader that is removed says so, and the clients of a removed me
   const store = later(await connect([urls[leader as string] as string, urls[others[0] as string] as string]))
   await store.put('k', 'v')
   await gone.store.members.remove(leader as string)
-  const [ms, result] = await took(store.put('k', 'w'))
+  const [ms, result] = await took(store.put('k', 'w', { timeout: '30s' }))
   expect(result.status).toBe('fulfilled')
   expect(ms).toBeLessThan(AT_ONCE)
   // A member that knows nothing of its cluster any more refuses at the door.
@@ -200,7 +201,7 @@ test.each([true, false])(
     // Before it knows its cluster it is refused at the door, and told so there.
     await expect.poll(() => c?.current?.replica.clusterId).toBeTruthy()
     if (!known) await c?.store.close()
-    await a?.store.members.remove('c', { timeout: '15s' })
+    await a?.store.members.remove('c', { timeout: '30s' })
     if (known) await expect.poll(() => c?.current?.isLeft).toBe(true)
     await c?.store.close()
     const again = await start('c')
@@ -212,7 +213,7 @@ test.each([true, false])(
     await expect(connect([members.c], { timeout: 300 })).rejects.toMatchObject({ code: 'ERR_NO_LEADER' })
     // What they say is undone by a leader that calls on it.
     await a?.store.members.add('c', members.c)
-    await again.store.ready({ timeout: '10s' }).catch(() => {})
+    await again.store.ready({ timeout: '30s' }).catch(() => {})
     await expect.poll(() => again.current?.isLeft).toBe(false)
     await again.store.put('k', 'v')
   },
@@ -243,7 +244,7 @@ test('C6: clients of a member that is cut off from the others find another one',
   await expect.poll(() => all[leader as 'a'].figures()['client_connections']).toBe(1)
   Object.assign(cut?.transport ?? {}, { send: () => {} })
   Object.assign(cut?.node ?? {}, { receive: () => {} })
-  const [ms, result] = await took(store.put('k', 'w', { timeout: '15s' }))
+  const [ms, result] = await took(store.put('k', 'w', { timeout: '50s' }))
   expect(result.status).toBe('fulfilled')
   expect(ms).toBeLessThan(10_000)
 })
@@ -258,11 +259,13 @@ test('the last of a cluster closes without waiting for heirs', async () => {
 })
 
 test('the first call after open() is answered without a pause, however long the opening took', async () => {
-  await unlessStalled(200, async () => {
+  const times: number[] = []
+  for (let i = 0; i < 3; i++) {
     const opened = await member({ id: 'a', memory: true })
-    const [ms] = await took(opened.store.ready())
-    expect(ms).toBeLessThan(500)
-  })
+    times.push((await took(opened.store.ready()))[0])
+  }
+  // Other processes may delay one of the answers.
+  expect(Math.min(...times)).toBeLessThan(500)
 })
 
 test('an aborted opening leaves nothing behind', async () => {
@@ -295,13 +298,13 @@ test('a leader that closes under load loses nothing: every call of its clients i
   let stop = false
   let done = 0
   const flow = async () => {
-    for (; !stop; done++) await store.getSequence('s', 1, { timeout: '20s' })
+    for (; !stop; done++) await store.getSequence('s', 1, { timeout: '50s' })
   }
   const flows = Promise.all(Array.from({ length: 20 }, flow))
   await expect.poll(() => done).toBeGreaterThan(50)
   const before = done
   const [ms] = await took(all[leader as 'a'].store.close())
-  expect(ms).toBeLessThan(3_000)
+  expect(ms).toBeLessThan(AT_ONCE)
   await expect.poll(() => done).toBeGreaterThan(before + 50)
   stop = true
   await flows

@@ -53,6 +53,28 @@ export const errorOf = (call: Promise<unknown>): Promise<LatchkeyError> =>
     (error: LatchkeyError) => error,
   )
 
+/** In ms: a standstill of this process counts for no more than this time. */
+const MOST_OF_A_STANDSTILL = 100
+
+/** Resolves to the time that `run` takes, in ms. A time in which this process stands still does not count. */
+export async function activeMillis(run: () => Promise<unknown>): Promise<number> {
+  let active = 0
+  let last = performance.now()
+  const look = () => {
+    const now = performance.now()
+    active += Math.min(now - last, MOST_OF_A_STANDSTILL)
+    last = now
+  }
+  const looking = setInterval(look, 10)
+  try {
+    await run()
+  } finally {
+    clearInterval(looking)
+  }
+  look()
+  return active
+}
+
 /**
  * In ms: a store reads what the error of a wait tells about others within 500 ms, and no longer. A process that
  * stands still for most of this time tells nothing.

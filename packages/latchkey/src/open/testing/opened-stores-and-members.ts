@@ -58,6 +58,6 @@ export const stopped = (opened: OpenedMember) =>
   Promise.race([
     opened.failed,
     new Promise<never>((_, reject) =>
-      setTimeout(() => reject(new Error('it has not stopped')), 15_000).unref(),
+      setTimeout(() => reject(new Error('it has not stopped')), 45_000).unref(),
     ),
   ])
