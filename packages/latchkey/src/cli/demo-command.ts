@@ -182,7 +182,7 @@ class Show {
   async #killLeader(trio: Trio, store: CommandStore): Promise<void> {
     await this.#pause(this.#left === undefined ? 4_000 : this.#left / 3)
     if (this.#over.signal.aborted) return
-    const { leader } = await store.status()
+    const leader = await this.#presentLeader(store)
     if (leader === undefined) return
     this.#say(this.#paint('red', `the leader, ${leader}, is killed (SIGKILL)`), { killed: leader })
     this.#deadSince = this.#io.clock.now()
@@ -192,6 +192,16 @@ class Show {
     if (this.#over.signal.aborted) return
     trio.run(leader)
     this.#say(`${leader} is started again and catches up`, { started: leader })
+  }
+
+  /** Waits for a leader if an election is under way. Returns undefined if the demo ends before. */
+  async #presentLeader(store: CommandStore): Promise<string | undefined> {
+    while (!this.#over.signal.aborted) {
+      const { leader } = await store.status()
+      if (leader !== undefined) return leader
+      await this.#pause(100)
+    }
+    return undefined
   }
 
   #tellSuccessor(store: CommandStore, gone: string, since: number): void {
