@@ -15,10 +15,10 @@ import {
   inReplication,
 } from './core-exports.js'
 
-/** The configurations that a leader has appended and that the wrong code does not use yet. */
+/** Appended configurations that the wrong code does not use yet, by member. */
 const uncommitted = new WeakMap<State, { readonly index: number; readonly membership: Membership }>()
 
-/** The wrong code counts the commit index among these members instead of among the voters. */
+/** The wrong code computes the commit index from these members, and not from the voters. */
 const countedIn = (voters: (state: State) => readonly string[]): Change =>
   inReplication(
     'moveCommit',

@@ -5,7 +5,6 @@ import { during } from '../run/changed-packages.js'
 import type { RaftBug } from './bug.js'
 import { inClusterTime, inLeader, inReadIndex, inReplication } from './core-exports.js'
 
-/** The time of each leader's last tick. */
 const lastTick = new WeakMap<State, number>()
 
 /** Only for a member that leads. */

@@ -7,14 +7,11 @@ export interface Operation {
   readonly value: number
   readonly expected: number
   readonly call: number
-  /**
-   * Infinity if the outcome is unknown. Then the operation may take effect at any time after its call, or
-   * never.
-   */
+  /** Infinity if the outcome is unknown. The operation may then take effect late or never. */
   readonly end: number
   /**
-   * The value of the register before the operation. For a read, it is the value that the read returned.
-   * Meaningless if the outcome is unknown.
+   * The value of the register before the operation. For a read, the result. Meaningless if the outcome is
+   * unknown.
    */
   readonly seen: number
   readonly swapped: boolean
@@ -31,7 +28,7 @@ export class History {
     this.size++
   }
 
-  /** The operations by key. A history is linearizable if the history of each key is linearizable. */
+  /** A history is linearizable if the history of each key is linearizable. */
   keys(): readonly (readonly [number, readonly Operation[]])[] {
     return [...this.#keys].sort(([a], [b]) => a - b)
   }

@@ -1,12 +1,12 @@
-// Rule: decides whether a history is linearizable, by the search of Wing and Gong. Like Lowe, the search
-// remembers pairs of (placed operations, state) that led to no solution.
+// Rule: decides whether a history is linearizable, by the search of Wing and Gong. As in Lowe's version, the
+// search remembers pairs of (placed operations, state) without a solution.
 //
 // An operation takes effect at some moment between its call and its return. An operation with unknown outcome
-// has no return: it may take effect late, or never.
+// has no return. It may take effect late or never.
 
 /**
- * A sequential specification. Returns the state after the operation, or undefined if the operation could not
- * have had its answer in this state.
+ * A sequential specification. `step` returns the next state, or undefined if the operation could not have its
+ * answer in this state.
  */
 export interface Model<State, Op> {
   readonly initial: State
@@ -21,7 +21,7 @@ export interface Timed {
 
 export type Verdict =
   | { readonly ok: true }
-  /** `stuckAt` is the operation that the search could not place in any order. */
+  /** `stuckAt` is an operation that has no possible place. */
   | { readonly ok: false; readonly stuckAt: number }
   | { readonly ok: undefined; readonly reason: 'too-long' }
 
@@ -60,7 +60,7 @@ export function linearizable<State, Op extends Timed>(
       } else at = at.next
       continue
     }
-    // The search has reached a return whose call is not placed yet, or the end. So the last choice was wrong.
+    // This is the end, or a return whose call has no place yet. So the last choice was wrong.
     if (stack.length >= deepest && at !== undefined) {
       deepest = stack.length
       stuckAt = at.operation
@@ -75,10 +75,7 @@ export function linearizable<State, Op extends Timed>(
   return { ok: true }
 }
 
-/**
- * Only operations that have returned must be placed. If no return is left, the remaining operations may never
- * have happened.
- */
+/** Only operations that have returned need a place. The others may never have happened. */
 function mustGoOn(head: Mark): boolean {
   for (let mark = head.next; mark !== undefined; mark = mark.next) if (mark.isReturn) return true
   return false
@@ -114,7 +111,7 @@ function marks(operations: readonly Timed[]): Mark {
     start.partner = { operation, isReturn: true, previous: undefined, next: undefined, partner: start }
     times.push({ at: end, mark: start.partner })
   })
-  // At the same moment, calls come before returns, because the operations overlap.
+  // Operations that touch at one moment overlap, so calls come first.
   times.sort(
     (a, b) =>
       a.at - b.at || Number(a.mark.isReturn) - Number(b.mark.isReturn) || a.mark.operation - b.mark.operation,

@@ -1,5 +1,5 @@
-// Rule: a register as a sequential object, and which operations can be left out of its history without
-// changing the result.
+// Rule: the sequential specification of a register, and a filter for operations that cannot change the
+// verdict.
 
 import type { Operation } from './history.js'
 import { type Model, type Verdict, linearizable } from './linearizable.js'
@@ -19,9 +19,9 @@ export const register: Model<number, Operation> = {
 }
 
 /**
- * Every written value is unique, and every operation with a known outcome says which value it saw. Some
- * operations with unknown outcome wrote a value that nobody saw and that no other unknown swap waits for.
- * Such an operation can always be placed at the end, where it changes nothing.
+ * Leaves out an operation with unknown outcome if nobody saw its value and no other unknown swap waits for
+ * its value. Such an operation can always have the last place, where it changes nothing. Every written value
+ * is unique.
  */
 export function relevant(operations: readonly Operation[]): readonly Operation[] {
   const seen = new Set<number>()

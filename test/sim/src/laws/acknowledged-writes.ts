@@ -1,5 +1,5 @@
-// Rule: no acknowledged write is lost. The write is committed at its index, and from then on every log that
-// reaches this index contains the write.
+// Rule: no acknowledged write is lost. The write is committed at its index, and each later leader has the
+// write at this index.
 
 import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
@@ -20,7 +20,7 @@ export const acknowledgedWrites: MakeLaw = (cluster) => {
     },
     role(member, role, term) {
       if (role !== 'leader') return
-      // A leader that wins its term late may lack entries that were committed in this term or in a later one
+      // A leader may win its term late and lack entries that were committed in this term or a later one
       // (leader-completeness.ts).
       const index = Math.min(highest, cluster.committedBefore(term))
       const wanted = acknowledged.get(index)

@@ -22,7 +22,7 @@ import { snapshotPieces } from './snapshot-pieces.js'
 import { stateMachineSafety } from './state-machine-safety.js'
 import { LawBroken } from './verdict.js'
 
-/** Laws whose violation a client or another member can notice. */
+/** A client or another member can notice a violation of these laws. */
 const outerLaws = (bounds: TimeBounds): readonly MakeLaw[] => [
   electionSafety,
   leaderAppendOnly,
@@ -35,7 +35,7 @@ const outerLaws = (bounds: TimeBounds): readonly MakeLaw[] => [
   clusterTime(bounds),
 ]
 
-/** Laws about the steps before. They notice a wrong step before it has done harm. */
+/** These laws notice a wrong step before it has done harm. */
 const innerLaws = (decode: ReadMembership): readonly MakeLaw[] => [
   diskBeforeWord,
   hardState,
@@ -53,6 +53,6 @@ const decode: ReadMembership = (data) => {
   return membership
 }
 
-/** With `outerOnly`, the inner laws are not checked. `more` contains further laws of the world. */
+/** `more` has further laws of the world. */
 export const newLawChecker = (bounds: TimeBounds, outerOnly: boolean, more: readonly MakeLaw[]): LawChecker =>
   new LawChecker(decode, [...(outerOnly ? [] : innerLaws(decode)), ...outerLaws(bounds), ...more])

@@ -1,11 +1,10 @@
-// Rule: cluster time (docs/locks.md, section 1). The time of an entry is never smaller than the time of the
-// entry before (CT1). For entries x before y of the final log, y.time - x.time <= (1 + drift) * (real time
-// between the moments at which the leaders set the two times). After an answer with the time L, cluster time
-// is at most L plus the allowed growth since the request was sent (CT5).
+// Rule: cluster time (docs/locks.md, section 1). An entry never has a smaller time than the entry before
+// (CT1). For entries x before y of the final log, y.time - x.time is at most (1 + drift) times the real time
+// between the two clock readings of the leaders. After an answer with the time L, cluster time is at most L
+// plus the allowed growth since the request was sent (CT5).
 //
-// The moment at which a leader set a time is the moment of the clock reading that the leader used. A
-// monotonic clock must not step. If the simulator steps such a clock nevertheless, each step may add at most
-// the clamp (CT2).
+// A monotonic clock must not step. If the simulator steps a clock nevertheless, each step may add at most the
+// clamp (CT2).
 
 import type { Entry, MemberId } from '@latchkey/raft/core'
 import { LawBroken } from './verdict.js'
@@ -14,11 +13,11 @@ import type { MakeLaw } from './law.js'
 const name = 'cluster-time'
 
 export interface TimeBounds {
-  /** The rate of the fastest clock of this run, relative to real time. */
+  /** The rate of the fastest clock, relative to real time. */
   readonly fastest: number
-  /** In ms, how much one reading of the clock may add at most (CT2). */
+  /** In ms. One reading of the clock may add at most this much (CT2). */
   readonly clamp: number
-  /** Returns how many forward steps all clocks have made up to this real time, which is in µs. */
+  /** Returns how many forward steps all clocks have made until a real time, in µs. */
   readonly steps: (until: number) => number
 }
 
@@ -29,8 +28,8 @@ interface Stamp {
 }
 
 /**
- * In ms. The times of two entries are each rounded down to whole milliseconds, so their difference can be
- * wrong by one millisecond.
+ * In ms. The times of two entries are whole milliseconds, rounded down. Their difference can be wrong by one
+ * millisecond.
  */
 const ROUNDING = 1.001
 
@@ -68,17 +67,14 @@ function inOrder(member: MemberId, entry: Entry, previous: number): void {
   }
 }
 
-/**
- * Compares entries of the final log with real time. The value "entry time minus allowed growth" must never
- * grow.
- */
+/** The value "entry time minus allowed growth" must never grow in the final log. */
 class Judge {
   readonly #bounds: TimeBounds
   readonly #stamps = new Map<Entry, Stamp>()
-  /** The smallest value so far, over the entries of the final log. */
+  /** The smallest value of the entries so far. */
   #least = Number.POSITIVE_INFINITY
   #leastEntry: Entry | undefined
-  /** The smallest value so far, over all answers. */
+  /** The smallest value of the answers so far. */
   #proven = Number.POSITIVE_INFINITY
 
   constructor(bounds: TimeBounds) {
@@ -89,7 +85,7 @@ class Judge {
     this.#stamps.set(entry, { at, bound: this.#proven })
   }
 
-  /** From the moment `sentAt` on, cluster time is at most `time` plus the allowed growth since. */
+  /** After `sentAt`, cluster time is at most `time` plus the allowed growth. */
   promised(time: number, sentAt: number): void {
     this.#proven = Math.min(this.#proven, time - this.#reach(sentAt))
   }
@@ -119,7 +115,7 @@ class Judge {
     )
   }
 
-  /** Returns the largest cluster time that the clocks of all leaders can have reached at a real time. */
+  /** Returns the largest possible cluster time at a real time in µs. */
   #reach(at: number): number {
     return (at / 1000) * this.#bounds.fastest + this.#bounds.steps(at) * this.#bounds.clamp
   }

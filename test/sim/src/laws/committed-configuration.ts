@@ -1,5 +1,5 @@
-// Rule: each configuration follows from the one before, so that their quorums always have a common member.
-// The rule counts from the moment at which the configuration is appended.
+// Rule: each appended configuration follows from the configuration before, so that quorums of the two always
+// have a common member.
 
 import type { Entry, Membership } from '@latchkey/raft/core'
 import { LawBroken } from './verdict.js'
@@ -21,7 +21,7 @@ export const committedConfiguration =
       }
     },
     /**
-     * A member must use the latest configuration in its log. If the log has none, the member must use the
+     * A member uses the latest configuration in its log. If the log has none, the member uses the
      * configuration of its snapshot.
      */
     membership(member, membership) {
@@ -48,7 +48,7 @@ function proposed(member: ObservedMember, entry: Entry, next: Membership): void 
   }
 }
 
-/** Returns undefined if the configuration is valid, otherwise the reason. */
+/** Returns why the configuration is not valid, or undefined. */
 function wellFormed(membership: Membership): string | undefined {
   const { voters, outgoing, learners, learnersNext } = membership
   if (voters.length === 0) return 'no voters'

@@ -18,8 +18,7 @@ export const diskBeforeWord: MakeLaw = (cluster) => {
   }
   const matched = (member: ObservedMember, message: Message, match: number) => {
     const leader = cluster.member(message.to)
-    // The promise is for the leader of that term. Another member that leads now at this address does not
-    // count it.
+    // Another member that leads now at this address does not count this acknowledgement.
     if (leader.role !== 'leader' || leader.term !== message.term) return
     const wanted = leader.live.termAt(match)
     if (wanted === undefined || cluster.keeps(member, match, wanted)) return
@@ -32,7 +31,7 @@ export const diskBeforeWord: MakeLaw = (cluster) => {
     name,
     sending(member, message) {
       if (message.type === 'vote') {
-        // A candidate that asks for votes in a term has stored this term and its own vote (E4).
+        // A candidate has stored the term and its own vote before it asks for votes (E4).
         const { term: durable, vote } = member.durableHard
         if (durable > message.term || (durable === message.term && vote === member.id)) return
         throw new LawBroken(

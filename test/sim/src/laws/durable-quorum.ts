@@ -1,6 +1,6 @@
-// Rule: the last entry that a leader commits is of its own term and is on the disks of a quorum at that
-// moment. The quorum follows from the configuration in the leader's log. A leader that commits a joint
-// configuration leaves it in the same step, so the law checks at the end of the step.
+// Rule: the last entry that a leader commits is of the leader's term and on the disks of a quorum. The
+// configuration in the leader's log decides about the quorum. The check is at the end of a step, because the
+// leader leaves a joint configuration in the step that commits it.
 
 import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'

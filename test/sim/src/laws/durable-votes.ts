@@ -1,5 +1,4 @@
-// Rule: a leader has the durable votes of a quorum. The quorum follows from the configuration in the leader's
-// own log.
+// Rule: a leader has the durable votes of a quorum of the configuration in its own log.
 
 import { isQuorum } from './observed-cluster.js'
 import { LawBroken } from './verdict.js'
@@ -8,7 +7,7 @@ import type { MakeLaw } from './law.js'
 const name = 'durable-votes'
 
 export const durableVotes: MakeLaw = () => {
-  /** By term and candidate: the members whose vote for this candidate was durable at some moment. */
+  /** The members whose vote for a candidate was durable, by term and candidate. */
   const votes = new Map<string, Set<string>>()
   const note = (voter: string, term: number, vote: string | undefined) => {
     if (vote === undefined) return

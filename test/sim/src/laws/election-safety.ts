@@ -1,5 +1,5 @@
-// Rule: election safety. At most one member leads in a term. A member that starts again must not lead again
-// in the same term, because it has voted for itself and remembers the vote (E1, E3, E4).
+// Rule: election safety. At most one member leads in a term. A member that starts again does not lead again
+// in the term, because it remembers its vote for itself (E1, E3, E4).
 
 import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'

@@ -35,8 +35,8 @@ function follows(
 }
 
 /**
- * Everything durable must be there. The exception is data that an unsynced truncation or an unsynced start of
- * the log may have removed.
+ * Everything durable must be there, except data that an unsynced truncation or restart of the log may have
+ * removed.
  */
 function remembers(member: ObservedMember, found: RecoveredState): void {
   if (member.unsynced.some((batch) => batch.restartAfter !== undefined)) return

@@ -1,5 +1,5 @@
-// Rule: receives each event of a member that a law checks, at once and before the next effect. The class
-// keeps the state of the cluster as an observer sees it, and calls each law.
+// Rule: passes each event of a member to the laws before the next effect, and keeps the observed state of the
+// cluster.
 
 import type { LogPosition, MemberId, Membership, Message, PersistBatch } from '@latchkey/raft/core'
 import { LawBroken } from './verdict.js'
@@ -15,7 +15,6 @@ import type { Law, MakeLaw } from './law.js'
 import { ObservedCluster, type ObservedMember } from './observed-cluster.js'
 import type { ReadMembership } from './observed-log.js'
 
-/** What happened in a run, for its summary. */
 export interface Counts {
   elections: number
   commits: number
@@ -29,10 +28,7 @@ export class LawChecker {
   readonly observed: ObservedCluster
   readonly counts: Counts = { elections: 0, commits: 0, snapshots: 0, changes: 0, acknowledged: 0, reads: 0 }
   readonly #laws: readonly Law[]
-  /**
-   * For each kind of event, only the laws that need this event. Otherwise each event would cost a call of
-   * every law.
-   */
+  /** The laws that need an event of this kind. A call of every law at every event would be slow. */
   readonly #persisting: Law[]
   readonly #sending: Law[]
   readonly #applied: Law[]
@@ -55,10 +51,7 @@ export class LawChecker {
     this.observed.boot(member, found)
   }
 
-  /**
-   * The member has changed its log in memory by this batch. `stampedAt` is the real time of the clock reading
-   * that the member used.
-   */
+  /** The member has changed its log in memory. `stampedAt` is the real time of its clock reading. */
   persisting(id: MemberId, batch: PersistBatch, stampedAt: number): void {
     const member = this.observed.member(id)
     for (const law of this.#persisting) law.persisting?.(member, batch, stampedAt)
@@ -68,7 +61,6 @@ export class LawChecker {
     this.observed.persist(member, batch)
   }
 
-  /** The log has reported that this batch is durable. */
   durable(id: MemberId, batchId: number): void {
     const member = this.observed.member(id)
     const batch = member.unsynced.find((one) => one.id === batchId)
@@ -90,7 +82,6 @@ export class LawChecker {
     for (const law of this.#laws) law.membership?.(member, membership)
   }
 
-  /** The commit index of the member has changed. */
   decided(id: MemberId, commit: number): void {
     const member = this.observed.member(id)
     if (commit <= member.commit) {
@@ -109,7 +100,7 @@ export class LawChecker {
     for (const law of this.#settled) law.settled?.(member)
   }
 
-  /** The member gives committed entries to its state machine. The entries are durable on this member. */
+  /** The member gives committed entries to its state machine. */
   committed(id: MemberId, from: number, to: number): void {
     const member = this.observed.member(id)
     this.#agree(member, to)
@@ -118,7 +109,7 @@ export class LawChecker {
   }
 
   /**
-   * The first member that commits an entry decides which entry is committed. The laws then compare all
+   * The first member that commits an entry decides which entry is committed. The laws compare all other
    * members with this entry.
    */
   #agree(member: ObservedMember, to: number): void {
@@ -135,8 +126,8 @@ export class LawChecker {
   }
 
   /**
-   * After the last piece, the state machine is being replaced, so the member must not give it any entries
-   * (S3).
+   * After the last piece the state machine is being replaced. Until the end the member must not give it
+   * entries (S3).
    */
   staged(id: MemberId, piece: StagedPiece): void {
     const member = this.observed.member(id)
@@ -173,7 +164,7 @@ export class LawChecker {
   }
 
   /**
-   * Called if a member is said to have lost synced data. No simulated disk loses such data, so this report
+   * Called if a member is said to have lost synced data. No simulated disk loses synced data, so the claim
    * breaks a law.
    */
   accused(id: MemberId, acknowledged: number, holds: number): void {

@@ -2,7 +2,6 @@
 
 import type { Effect, Entry, MemberId, Membership, PersistBatch } from '@latchkey/raft/core'
 
-/** What a member found on its disk when it started. */
 export interface RecoveredState {
   readonly term: number
   readonly vote: MemberId | undefined
@@ -14,18 +13,16 @@ export interface RecoveredState {
 }
 
 export interface StateHash {
-  /** The hash of the whole state. */
   readonly hash: number | string
-  /** The hash of each part of the state, for the message of a broken law. */
+  /** A hash for each part of the state, for the message of a broken law. */
   readonly spaces?: Readonly<Record<string, string>>
 }
 
-/** What the state machine of a member did with one entry. */
 export interface AppliedEntry {
   readonly entry: Entry
   /** One answer for each command. Undefined if the entry holds no commands. */
   readonly answers: readonly Uint8Array[] | undefined
-  /** The state after this entry. Undefined if nobody has hashed that state. */
+  /** The state after this entry. Undefined if the state was not hashed. */
   readonly state: StateHash | undefined
 }
 

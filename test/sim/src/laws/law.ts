@@ -15,14 +15,12 @@ import type {
 export interface Law {
   readonly name: string
   booted?(member: ObservedMember, found: RecoveredState): void
-  /** Called before the observed log is changed, so the law sees the log as it was. */
+  /** Called before the observed log changes. */
   persisting?(member: ObservedMember, batch: PersistBatch, stampedAt: number): void
   durable?(member: ObservedMember, batch: PersistBatch): void
   role?(member: ObservedMember, role: string, term: number): void
   membership?(member: ObservedMember, membership: Membership): void
-  /**
-   * Called only if the commit index has grown. The observed member still has the commit index from before.
-   */
+  /** Called if the commit index has grown. The observed member still has the old commit index. */
   decided?(member: ObservedMember, commit: number): void
   settled?(member: ObservedMember): void
   committed?(member: ObservedMember, from: number, to: number): void

@@ -1,8 +1,7 @@
 // Rule: leader completeness. Every entry that was committed in an earlier term is in the log of each later
 // leader.
 //
-// Only earlier terms count. A candidate of term 7 may win late, after an entry was committed in term 9, and
-// its log need not contain this entry.
+// A candidate of term 7 may win after an entry was committed in term 9. Its log need not contain this entry.
 
 import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
@@ -15,7 +14,7 @@ export const leaderCompleteness: MakeLaw = (cluster) => ({
     if (role !== 'leader') return
     const index = cluster.committedBefore(term)
     const entry = cluster.committed[index]
-    // Log matching holds, so if the last entry is in the log, all entries before it are in the log too.
+    // By log matching, a log with the last entry has all entries before it.
     if (entry === undefined || cluster.holds(member.live, index, entry.term)) return
     throw new LawBroken(
       name,

@@ -10,7 +10,7 @@ const name = 'log-matching'
 
 interface Known {
   readonly entry: Entry
-  /** If two logs have the same previous term here, they are equal up to here, by induction. */
+  /** Two logs with the same previous term here are equal up to here, by induction. */
   readonly previousTerm: number
 }
 
@@ -53,7 +53,7 @@ export const logMatching: MakeLaw = () => {
   }
 }
 
-/** Compares everything but the index and the term. */
+/** Does not compare the index and the term. */
 export function equalEntries(a: Entry, b: Entry): boolean {
   if (a === b) return true
   return a.kind === b.kind && a.time === b.time && equalBytes(a.data, b.data)

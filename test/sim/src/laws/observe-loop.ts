@@ -1,5 +1,5 @@
-// Driver: reports to the laws what the event loop of one process does: each call of the core, each effect,
-// and which batches of its log are durable.
+// Driver: reports to the laws what the event loop of one process does: calls of the core, effects, and
+// durable batches.
 
 import type { Effect, MemberId, Message, PersistBatch, Raft } from '@latchkey/raft/core'
 import type { LoopObserver, Replica } from '@latchkey/raft/node'
@@ -9,14 +9,13 @@ import type { RecoveredState } from './law-events.js'
 interface ObserverPorts {
   readonly laws: LawChecker
   readonly checkInvariants: ((raft: Raft) => void) | undefined
-  /** Runs a check of the laws, if the process is still alive. */
+  /** Runs a check of the laws if the process is alive. */
   judge(part: () => void): void
   note(line: () => string): void
-  /** Returns the real time of a reading of the process's clock. */
+  /** Returns the real time of a clock reading. */
   takenAt(reading: number): number
 }
 
-/** Returns what a replica found on its disk at its start. */
 export function recoveredState({ node }: Replica): RecoveredState {
   const { log, configs, vote, term } = node.raft.state
   return {
@@ -31,7 +30,7 @@ export function recoveredState({ node }: Replica): RecoveredState {
 
 export function observeLoop(id: MemberId, ports: ObserverPorts): LoopObserver {
   const { laws } = ports
-  /** By batch: the real time of the clock reading in the call of the core that asked for this batch. */
+  /** The real time of the clock reading in the call that made the batch. */
   const askedAt = new WeakMap<PersistBatch, number>()
   return {
     called: (raft, effects) =>
@@ -39,7 +38,7 @@ export function observeLoop(id: MemberId, ports: ObserverPorts): LoopObserver {
         for (const effect of effects)
           if (effect.type === 'persist') askedAt.set(effect.batch, ports.takenAt(raft.state.now))
         // The commit index of a leader never depends on entries of the same call. The commit index of a
-        // follower may.
+        // follower may, so it is reported later.
         if (raft.role === 'leader') laws.decided(id, raft.commit)
       }),
     effect: (effect) => ports.judge(() => tell(id, effect, ports, askedAt)),

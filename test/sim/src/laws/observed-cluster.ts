@@ -12,29 +12,25 @@ export class ObservedMember {
   readonly id: MemberId
   /** The log in the memory of the running process. */
   readonly live: ObservedLog
-  /** The log that a start would find after a power loss now. */
+  /** The log that the member would find after a power loss now. */
   readonly disk: ObservedLog
   hard: HardState = NOTHING
   durableHard: HardState = NOTHING
-  /** The batches that the member has asked for and that are not durable yet, oldest first. */
+  /** The batches that are not durable yet, oldest first. */
   unsynced: PersistBatch[] = []
   role = 'follower'
   term = 0
-  /**
-   * The commit index that the member knows. `handed` is the last index that the member gave to its state
-   * machine.
-   */
+  /** `handed` is the last index that the member gave to its state machine. */
   commit = 0
   handed = 0
   applied = 0
   installing = false
-  /** How many times the member has started. */
   starts = 0
-  /** The index of the durable snapshot. A start finds at least this snapshot, whatever the log contains. */
+  /** The index of the durable snapshot, which every start finds. */
   snapshot = 0
   /**
-   * True while a snapshot is used but the log's record about it is not durable yet. Then earlier records do
-   * not count any more.
+   * True while the member uses a snapshot whose record in the log is not durable. Earlier records of the log
+   * do not count then.
    */
   restarting = false
 
@@ -48,10 +44,10 @@ export class ObservedMember {
 export class ObservedCluster {
   readonly members = new Map<MemberId, ObservedMember>()
   readonly #decode: ReadMembership
-  /** committed[i] is the committed entry at index i. The first member that commits an entry decides. */
+  /** The committed entry at each index. */
   readonly committed: Entry[] = []
   commitTop = 0
-  /** Each pair says that the entries up to `index` were committed in `term`. The terms ascend. */
+  /** The entries up to `index` were committed in `term` or earlier. The terms ascend. */
   readonly commitMarks: { readonly term: number; index: number }[] = []
 
   constructor(decode: ReadMembership) {
@@ -67,26 +63,20 @@ export class ObservedCluster {
     return record
   }
 
-  /**
-   * Returns whether the member would find the entry (index, term), or a snapshot with it, after a power loss
-   * now.
-   */
+  /** Returns whether the member would find this entry, or a snapshot with it, after a power loss now. */
   keeps(record: ObservedMember, index: number, term: number): boolean {
     if (index <= record.snapshot) return index === 0 || this.committed[index]?.term === term
     return this.holds(record.disk, index, term)
   }
 
-  /**
-   * Returns whether this log contains the entry (index, term). Entries before the beginning of the log are
-   * committed, so they are known.
-   */
+  /** Entries before the beginning of the log are committed, so they are known. */
   holds(log: ObservedLog, index: number, term: number): boolean {
     if (index === 0) return term === 0
     if (index < log.base.index) return this.committed[index]?.term === term
     return log.termAt(index) === term
   }
 
-  /** The highest index that was committed in a term before this one. */
+  /** Returns the highest index that was committed in an earlier term. */
   committedBefore(term: number): number {
     for (let i = this.commitMarks.length - 1; i >= 0; i--) {
       const mark = this.commitMarks[i]
@@ -123,7 +113,7 @@ export class ObservedCluster {
     record.unsynced = record.unsynced.filter((other) => other.id > batch.id)
   }
 
-  /** The snapshot is durable, so each later start finds at least this snapshot. */
+  /** The snapshot is durable, so each later start finds it. */
   install(record: ObservedMember, position: LogPosition, membership: Membership): void {
     if (!this.holds(record.live, position.index, position.term)) {
       record.disk.restart(position, membership, [])
@@ -147,13 +137,10 @@ export class ObservedCluster {
   }
 }
 
-/** Returns whether more than half of the members satisfy the condition. */
 export const isMajority = (ids: readonly MemberId[], has: (id: MemberId) => boolean): boolean =>
   ids.filter(has).length * 2 > ids.length
 
-/**
- * Returns whether each half of a joint configuration has a majority. Another configuration has only one half.
- */
+/** A joint configuration needs a majority of its old voters and a majority of its new voters. */
 export function isQuorum(membership: Membership, has: (id: MemberId) => boolean): boolean {
   if (!isMajority(membership.voters, has)) return false
   return membership.outgoing.length === 0 || isMajority(membership.outgoing, has)

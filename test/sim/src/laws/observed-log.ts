@@ -1,5 +1,4 @@
-// Rule: a copy of one member's log for the laws. The copy contains only what the member asked its disk to
-// write.
+// Rule: the laws' copy of a member's log. It contains only what the member asked its disk to write.
 
 import type { Entry, LogPosition, Membership, PersistBatch } from '@latchkey/raft/core'
 import { LawBroken } from './verdict.js'
@@ -35,7 +34,7 @@ export class ObservedLog {
     return index === this.base.index ? this.base.term : this.entry(index)?.term
   }
 
-  /** The configuration that the member uses: the latest one in the log, committed or not. */
+  /** The latest configuration in the log, committed or not. */
   get membership(): Membership {
     return this.#memberships[this.#memberships.length - 1]?.membership ?? this.baseMembership
   }
@@ -75,7 +74,7 @@ export class ObservedLog {
     while ((this.#memberships[this.#memberships.length - 1]?.index ?? -1) >= from) this.#memberships.pop()
   }
 
-  /** Returns the entries from an index on. Entries before the beginning of the log are missing. */
+  /** Entries before the beginning of the log are missing in the result. */
   entriesFrom(index: number): readonly Entry[] {
     return this.#entries.slice(Math.max(0, index - this.base.index - 1))
   }

@@ -12,7 +12,7 @@ export const orderlyIndexes: MakeLaw = () => ({
     if (term < member.term)
       throw new LawBroken(name, `${member.id} goes back from term ${member.term} to ${term}`)
     if (member.role === 'leader' && role !== 'leader' && term === member.term) {
-      // A leader may step down in its term (check-quorum), but must not lead again in this term.
+      // A leader may step down in its term (check-quorum).
       return
     }
     if (role === 'leader' && term === member.term && member.role === 'leader') {

@@ -1,4 +1,4 @@
-// Rule: a cluster for the tests of a single law. Its members do what the test says, right or wrong.
+// Rule: a cluster for tests of one law. Its members do what the test says, right or wrong.
 
 import { utf8 } from '@latchkey/base'
 import {
@@ -40,7 +40,7 @@ export const configuration = (index: number, term: number, membership: Membershi
   data: encodeMembership(membership),
 })
 
-/** A cluster of the members a, b and c, which do what the test says. */
+/** Its members are a, b and c. */
 export class ScriptedCluster {
   readonly laws: LawChecker
   #batch = 0

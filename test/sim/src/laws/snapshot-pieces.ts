@@ -6,7 +6,7 @@ import type { MakeLaw } from './law.js'
 const name = 'snapshot-pieces'
 
 export const snapshotPieces: MakeLaw = () => {
-  /** By member: how many bytes of the present snapshot the state machine has received. */
+  /** How many bytes of the snapshot the state machine of each member has received. */
   const sizes = new Map<string, number>()
   return {
     name,

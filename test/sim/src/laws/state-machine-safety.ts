@@ -19,7 +19,7 @@ export const stateMachineSafety: MakeLaw = (cluster) => {
   }
   return {
     name,
-    // Log matching holds, so it is enough to compare the last entry.
+    // By log matching, the comparison of the last entry is enough.
     decided: (member, commit) => agrees(cluster, member, commit),
     committed(member, from, to) {
       if (member.installing)

@@ -4,14 +4,13 @@ export type Verdict = 'pass' | 'crash' | 'safety' | 'liveness'
 
 export interface Ending {
   readonly verdict: Verdict
-  /** The name of the broken law, of the missing progress, or of the error. It is '' if the run has passed. */
+  /** The broken law, the missing progress, or the name of the error. '' if the run has passed. */
   readonly law: string
   readonly message: string
 }
 
 export const PASS: Ending = { verdict: 'pass', law: '', message: '' }
 
-/** A law is broken. The message says what the law saw. */
 export class LawBroken extends Error {
   override readonly name = 'LawBroken'
   readonly law: string
@@ -22,7 +21,7 @@ export class LawBroken extends Error {
   }
 }
 
-/** The faults have stopped, but something still does not end. */
+/** The faults have stopped, but something does not end. */
 export class NoProgress extends Error {
   override readonly name = 'NoProgress'
   readonly missing: string

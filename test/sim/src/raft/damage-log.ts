@@ -1,5 +1,5 @@
-// Driver: changes one bit of a log before its durable mark, which is the place up to which the member has
-// promised all bytes.
+// Driver: changes one bit of a log in front of its durable mark. The member has promised that all these bytes
+// are on disk.
 
 import type { MemoryDisk } from '@latchkey/raft/memory'
 import { MARK_NAME, segmentName } from '../../../../packages/raft/dist/wal/disk-format.js'
@@ -8,7 +8,6 @@ import { readPreamble } from '../../../../packages/raft/dist/wal/segment-preambl
 
 interface Covered {
   readonly path: string
-  /** The number of bytes from the beginning of the file. */
   readonly length: number
 }
 

@@ -47,7 +47,7 @@ function remove(world: RaftWorld, membership: Membership, who: number): Membersh
   return { type: 'remove', id }
 }
 
-/** Replaces voters and learners at once, through a joint configuration. */
+/** Replaces several members in one change, through a joint configuration. */
 function replace(
   world: RaftWorld,
   membership: Membership,

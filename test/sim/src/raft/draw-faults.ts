@@ -1,5 +1,5 @@
-// Rule: draws the list of faults before a run starts. Each fault has its own random numbers, so leaving out a
-// fault does not change the others.
+// Rule: draws the list of faults before a run. Each fault has its own random numbers, so the other faults
+// stay the same if one fault is left out.
 
 import { seededRandom } from '@latchkey/base'
 import type { TimedFault } from '../world/nemesis.js'
@@ -8,9 +8,9 @@ import type { Options } from './options.js'
 
 export interface Fault extends TimedFault {
   readonly kind: FaultKind
-  /** In µs, how long the fault lasts, if it has a duration. */
+  /** In µs, the duration of a fault that has a duration. */
   readonly span: number
-  /** Random numbers in [0, 1), which choose the members and the details of the fault. */
+  /** Random numbers in [0, 1). They choose the members and the details of the fault. */
   readonly dice: readonly [number, number, number, number]
 }
 

@@ -14,11 +14,11 @@ export interface MemberView {
   readonly membership: Membership
   readonly stateHash: number
   /**
-   * What the member has not finished: a received snapshot, a transfer, a write or an apply. Undefined if it has
+   * A received snapshot, a transfer, a write or an apply that is not finished. Undefined if the member has
    * finished everything.
    */
   readonly pending: string | undefined
-  /** The members that need a snapshot from this leader. A dead member stays in this list. */
+  /** The members to which this leader must send a snapshot. A dead member stays in this list. */
   readonly snapshotReceivers: readonly MemberId[]
 }
 
@@ -48,8 +48,8 @@ export function viewOf(replica: Replica, stateHash: number, now: number): Member
     commit,
     applied: applied.position.index,
     lastIndex,
-    // Computed only on request. Each reading advances the leader's clock, even a reading that a paused
-    // process would not make.
+    // Computed only on request, because each reading advances the leader's clock. A paused process would not
+    // make the reading.
     get clusterTime() {
       return raft.clusterTime(now)
     },

@@ -1,5 +1,5 @@
-// Driver: makes the faults happen. At its moment, each fault chooses its members from its own random numbers
-// and the state of the cluster.
+// Driver: makes the faults happen. When a fault happens, it chooses its members by its own random numbers and
+// the state of the cluster.
 //
 // Law: the faults break no more than Raft tolerates. Damage never destroys the last majority of a
 // configuration that may be used.
@@ -16,7 +16,7 @@ import type { RaftWorld } from './raft-world.js'
 
 export type CrashStep = Pick<CrashPoint, 'kind' | 'when'>
 
-/** The steps of the log at which a member can crash. The first four steps belong to each write. */
+/** A member can crash at these steps of the log. The first four steps belong to each write. */
 export const LOG_STEPS: readonly CrashStep[] = [
   { kind: 'write', when: 'before' },
   { kind: 'sync', when: 'before' },
@@ -97,10 +97,7 @@ export class RaftNemesis extends Nemesis<Fault> {
     })
   }
 
-  /**
-   * The process dies in the middle of its next write to the log, and starts again soon. Its earlier promises
-   * must hold.
-   */
+  /** The process dies during its next write to the log, and starts again soon. */
   #crashPoint({ dice }: Fault): void {
     const member = this.#target(dice)
     if (member === undefined) return
@@ -109,8 +106,8 @@ export class RaftNemesis extends Nemesis<Fault> {
   }
 
   /**
-   * Figure 8 of the Raft paper: the leader reaches only one follower, dies soon, and returns before the next
-   * election is over.
+   * Figure 8 of the Raft paper: the leader reaches only one follower, dies soon, and starts again before the
+   * next election is over.
    */
   #orphan({ dice, span }: Fault): void {
     const leader = this.#world.leader()
@@ -128,7 +125,7 @@ export class RaftNemesis extends Nemesis<Fault> {
     })
   }
 
-  /** A storm of elections: each new leader is cut off, and some leaders die during a write. */
+  /** Many elections: each new leader is cut off, and some leaders die during a write. */
   #storm({ dice, span }: Fault): void {
     const rounds = 3 + Math.floor(dice[0] * 5)
     for (let round = 0; round < rounds; round++) {
@@ -150,8 +147,8 @@ export class RaftNemesis extends Nemesis<Fault> {
   }
 
   /**
-   * Damages promised bytes of a log. The member must not start again, so enough other members must be
-   * undamaged.
+   * Damages bytes that are promised as durable. The member must not start again, so enough other members must
+   * be undamaged.
    */
   #rot({ dice }: Fault): void {
     const member = this.#target(dice)
@@ -215,7 +212,7 @@ export class RaftNemesis extends Nemesis<Fault> {
     cut(cuts, pairs, this.undoAfter(span))
   }
 
-  /** For a while, an unreliable network loses most messages. */
+  /** An unreliable network loses most messages for some time. */
   #burst({ dice, span }: Fault): void {
     const world = this.#world
     if (world.options.network.unreliable === undefined) return

@@ -1,5 +1,5 @@
-// Rule: draws the options of a run. Each seed draws its own mix (swarm testing): which faults happen at all,
-// how often, how slow everything is, and what the clients do.
+// Rule: draws the options of a run. Each seed draws its own mix (swarm testing): the kinds of faults, their
+// frequency, the speeds, and what the clients do.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import { FAULT_KINDS, type FaultKind } from './fault-kinds.js'
@@ -12,10 +12,9 @@ export interface MemberOptions {
   /** The log is compacted beyond this many entries. */
   readonly everyEntries: number
   readonly segmentBytes: number
-  /** The bytes of one piece of a snapshot. */
   readonly chunkBytes: number
   readonly paddingBytes: number
-  /** If true, commands that wait together go into one entry. Otherwise each command has its own entry. */
+  /** True if waiting commands go into one entry. Otherwise each command has its own entry. */
   readonly batching: boolean
   /** In µs, the longest time until committed entries are applied. */
   readonly applyDelay: number
@@ -28,13 +27,13 @@ export interface NetworkOptions {
   /** The shortest delay of a message. `tail` is the largest additional delay. */
   readonly base: number
   readonly tail: number
-  /** The shortest and the longest silence after which one side gives up a connection. */
+  /** The shortest and the longest silence after which a member gives up a connection. */
   readonly pulse: readonly [number, number]
-  /** If true, the other members notice a power loss only by silence. */
+  /** True if other members notice a power loss only by silence. */
   readonly silentDeath: boolean
-  /** If true, messages are encoded to bytes and decoded again. */
+  /** True if messages are encoded to bytes and decoded again. */
   readonly encoded: boolean
-  /** The network sends datagrams, which may be lost, doubled and reordered. Undefined means connections. */
+  /** Datagrams may be lost, doubled and reordered. Undefined means connections. */
   readonly unreliable:
     | { readonly loss: number; readonly duplicate: number; readonly late: number; readonly inOrder: boolean }
     | undefined
@@ -69,7 +68,7 @@ export interface Options {
   readonly seed: number
   readonly workload: string
   readonly members: number
-  /** In µs, how long faults happen. Then the simulator repairs the cluster. */
+  /** In µs. After this time the simulator repairs the cluster. */
   readonly duration: number
   readonly network: NetworkOptions
   readonly disk: DiskOptions
@@ -95,8 +94,7 @@ export const RAFT_WORKLOADS = [
 export type RaftWorkload = (typeof RAFT_WORKLOADS)[number]
 
 /**
- * The kinds of faults that a workload makes likely. All other kinds are drawn as in a mixed run, with half
- * the probability.
+ * The kinds of faults that are likely in a workload. All other kinds have half of their usual probability.
  */
 const FAVOURITES: Readonly<Record<RaftWorkload, readonly FaultKind[]>> = {
   mixed: FAULT_KINDS,
@@ -197,9 +195,7 @@ function drawClient(random: Random, electionTimeout: number, workload: RaftWorkl
   }
 }
 
-/**
- * Returns a weight for each kind of fault. Most runs have only a few kinds, so that these kinds happen often.
- */
+/** Returns a weight for each kind of fault. Most runs have few kinds, so that each of them happens often. */
 function drawFaults(random: Random, workload: RaftWorkload): Record<FaultKind, number> {
   const favourites = FAVOURITES[workload]
   const weights = FAULT_KINDS.map((kind): [FaultKind, number] => {

@@ -1,9 +1,8 @@
-// Driver: when the faults have stopped, repairs a majority and demands progress. The other members may stay
-// dead. No process of the majority is paused any more.
+// Driver: repairs a majority after the faults and demands progress. The other members may stay dead.
 //
-// Within 20 election timeouts, there must be one leader, and its members must have the same committed log and
-// state. Nothing may be pending, and a write and a read must succeed. Then the members must send no more
-// messages than in an idle cluster, and cluster time must advance.
+// Within 20 election timeouts there must be one leader whose members have the same committed log and state.
+// Nothing may be pending, and a write and a read must succeed. Then the members must send no more messages
+// than in an idle cluster, and cluster time must advance.
 
 import type { MemberId, Membership } from '@latchkey/raft/core'
 import type { HostProcess } from '@latchkey/raft/memory'
@@ -13,7 +12,7 @@ import type { RaftMember } from './raft-member.js'
 import type { RaftWorld } from './raft-world.js'
 
 const TIMEOUTS = 20
-/** A member that is making progress may take this many times as long to get all entries. */
+/** A member that makes progress may take this many times as long to get all entries. */
 const LONGEST = 10
 
 export async function demandProgress(world: RaftWorld): Promise<void> {
@@ -22,8 +21,8 @@ export async function demandProgress(world: RaftWorld): Promise<void> {
   const { options } = world
   const timeout = options.member.electionTimeout * 1000
   const patience = TIMEOUTS * timeout + 60 * options.network.base + 40 * options.disk.syncBase + DIAL
-  // In a cluster of two, both members need an entry of the term before anything commits. The member that is
-  // behind gets entries only from the log (seed 1840841478, where it gets one entry at a time).
+  // In a cluster of two, both members need an entry of the term before anything commits. A follower may get
+  // one entry at a time (seed 1840841478).
   const doneBy = ({ view }: RaftMember) =>
     view === undefined ? 0 : view.applied + (view.role === 'leader' ? 0 : view.lastIndex)
   const doneAll = () => healed.reduce((sum, member) => sum + doneBy(member), 0)
@@ -32,7 +31,7 @@ export async function demandProgress(world: RaftWorld): Promise<void> {
     raft !== undefined && world.leader()?.view?.membership.voters.includes(id)
   const isWritten = askUntilDone(world, 'write', () => world.leader())
   const isRead = askUntilDone(world, 'read', () => healed.findLast(isVoter))
-  // A disk error from before the repair may stop a member only at its next write (seed 231669703).
+  // A disk error from before the repair may stop a member later, at its next write (seed 231669703).
   await waitFor(world, patience, () => {
     const [written, read] = [isWritten(), isRead()]
     if (!written) return 'a write of a healed cluster'
@@ -43,9 +42,8 @@ export async function demandProgress(world: RaftWorld): Promise<void> {
 }
 
 /**
- * Makes the call, and tells whether it has succeeded. Repeats the call after a refusal, and after the death of
- * the process that got the call: a disk error from before the repair may kill that process, and nobody answers
- * then (seed 1487072516). A living process that does not answer is a failure.
+ * Repeats the call after a refusal and after the death of the process that got the call (seed 1487072516). A
+ * living process that does not answer is a failure.
  */
 function askUntilDone(
   { clients }: RaftWorld,
@@ -65,12 +63,12 @@ function askUntilDone(
   }
 }
 
-/** In µs, the time until two members have a new connection after they gave up the old one. */
+/** In µs. Within this time two members connect again after they gave up their connection. */
 const DIAL = 200_000
 
 /**
- * Waits for the condition. A member that lacks many entries may take longer while it makes progress, but an
- * election or a commit may not.
+ * A member that lacks many entries may take longer as long as it makes progress. An election or a commit may
+ * not.
  */
 async function waitFor(
   world: RaftWorld,
@@ -93,9 +91,7 @@ async function waitFor(
   }
 }
 
-/**
- * Repairs a majority or all members. Returns undefined if the faults have left no majority that could work.
- */
+/** Repairs a majority or all members. Returns undefined if the remaining members cannot form a majority. */
 function heal(world: RaftWorld): readonly RaftMember[] | undefined {
   world.calm()
   const keep = chooseMajority(world)
@@ -107,7 +103,7 @@ function heal(world: RaftWorld): readonly RaftMember[] | undefined {
   return keep === undefined ? allThatCan(world) : world.members.filter(({ id }) => keep.includes(id))
 }
 
-/** Chooses a majority, if all members agree on the membership. The other members then die for good. */
+/** Chooses a majority, if all members agree on the membership. The other members die for good. */
 function chooseMajority({ members, options, random, laws }: RaftWorld): readonly MemberId[] | undefined {
   const views = members.map(({ view }) => view?.membership)
   const [membership] = views
@@ -116,7 +112,7 @@ function chooseMajority({ members, options, random, laws }: RaftWorld): readonly
     return undefined
   if (membership.outgoing.length > 0 || membership.learners.length > 0 || chance.chance(0.5)) return undefined
   if (options.members < 3) return undefined
-  // A configuration in the log of a single member could be used again.
+  // A configuration in the log of a single member could become valid again.
   const all = [...laws.observed.members.values()].map(({ live }) => live.membership)
   const keep = [...membership.voters]
   while (keep.length > membership.voters.length / 2 + 1) keep.splice(chance.between(0, keep.length), 1)
@@ -125,8 +121,8 @@ function chooseMajority({ members, options, random, laws }: RaftWorld): readonly
 }
 
 /**
- * Repairs every member that can work. Only when there is a leader, it is known which members must agree. So
- * `unsettled` checks this.
+ * Repairs every member that can work. The leader's configuration says which members must agree, so
+ * `unsettled` checks this later.
  */
 function allThatCan({ members, laws }: RaftWorld): readonly RaftMember[] | undefined {
   const whole = members.filter(({ ruined, rotten }) => !ruined && !rotten)
@@ -148,7 +144,7 @@ function unsettled(world: RaftWorld, healed: readonly RaftMember[]): string | un
   if (membership.outgoing.length > 0) return `${leader.id} leads a joint configuration`
   if (view.commit !== view.lastIndex) return `${leader.id} has committed ${view.commit} of ${view.lastIndex}`
   if (view.pending !== undefined) return `${leader.id} has pending: ${view.pending}`
-  // A snapshot to a member that stays dead can never be finished (seed 2007222679).
+  // A member that stays dead cannot receive its snapshot (seed 2007222679).
   const receiver = healed.find(({ id }) => view.snapshotReceivers.includes(id))
   if (receiver !== undefined) return `${leader.id} has a snapshot to send to ${receiver.id}`
   const agreed = [...membership.voters, ...membership.learners]

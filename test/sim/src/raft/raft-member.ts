@@ -1,5 +1,5 @@
-// Driver: the machine of one member: its clock and its disks, which survive a crash, and the process that
-// starts and dies on it. The event loop, the log and the start are the production code.
+// Driver: the machine of one member, with a clock and disks that survive a crash, and the process on the
+// machine. The event loop, the log and the start are the production code.
 
 import type { Logger, Random } from '@latchkey/base'
 import type { MemberId, MembershipChange, Message } from '@latchkey/raft/core'
@@ -14,8 +14,8 @@ import type { LawChecker } from '../laws/law-checker.js'
 import { SimulatedMember, type SimulatedMemberPorts } from '../world/simulated-member.js'
 
 /**
- * The three possible results for a client. 'done' contains the value of the register before the operation, or
- * the value that a read returned.
+ * The results for a client. `value` is the value of the register before the operation, or the result of a
+ * read.
  */
 export type Answer =
   | { readonly type: 'done'; readonly value: number; readonly swapped: boolean }
@@ -33,12 +33,12 @@ export interface MemberPorts extends SimulatedMemberPorts {
   /** Returns false if a scenario drops the message. */
   sends(message: Message): boolean
   answer(from: RaftMember, request: Request, answer: Answer): void
-  /** The process has ended because of a crash or a fault of its disk. */
+  /** Called after a crash or a fault of the disk has ended the process. */
   crashed(member: RaftMember): void
   failed(member: RaftMember, error: Error): void
 }
 
-/** The moment of a crash: before an operation, during it, or when it is done and not yet reported. */
+/** 'after' means that the operation is done and not yet reported. */
 export interface CrashPoint {
   readonly kind: 'write' | 'sync' | 'syncDir' | 'rename' | 'create' | 'remove' | 'registers'
   readonly when: 'before' | 'during' | 'after'
@@ -57,9 +57,9 @@ export class RaftMember extends SimulatedMember<Replica> {
   #registers: Registers | undefined
   #starts = 0
   crashPoint: CrashPoint | undefined
-  /** How many operations of the disk happen before the one that fails. */
+  /** How many operations of the disk succeed before the failing one. */
   #failsIn: number | undefined
-  /** True if promised bytes of its log were damaged. The member must not start any more. */
+  /** True if promised bytes of the log were damaged. The member must not start again. */
   rotten = false
   ruined = false
 
@@ -102,7 +102,9 @@ export class RaftMember extends SimulatedMember<Replica> {
     this.#ports.crashed(this)
   }
 
-  /** One of the next operations on the disk of its log fails. The operation may have been done or not. */
+  /**
+   * One of the next operations on the disk of the log fails. The failed operation may have been done or not.
+   */
   sicken(within = 4): void {
     if (this.isUp) this.#failsIn = this.#ports.random.between(0, within)
   }
@@ -115,7 +117,7 @@ export class RaftMember extends SimulatedMember<Replica> {
     this.disk.failAt(number, { code: random.pick(['EIO', 'ENOSPC'] as const), kept: random.chance(0.5) })
   }
 
-  /** Cancels the pending faults of this member, and resumes a paused process. */
+  /** Cancels pending faults and resumes a paused process. */
   heal(): void {
     this.slowness = 1
     this.crashPoint = undefined
@@ -194,7 +196,7 @@ export class RaftMember extends SimulatedMember<Replica> {
     if (node.failure !== undefined) this.failed(life, node.failure)
   }
 
-  /** A fault of the disk stops the member and its process. Any other error is a failure of the run. */
+  /** A fault of the disk stops the member. Any other error is a failure of the run. */
   protected failed(life: HostProcess, error: Error): void {
     if (life.dead) return
     this.#ports.note(() => `${this.id} stops itself: ${error.message}`)
@@ -263,7 +265,6 @@ export class RaftMember extends SimulatedMember<Replica> {
     return this.replica?.node.proposeChange(change).ok ?? false
   }
 
-  /** Delivers this message as if it arrived now. */
   receive(message: Message): void {
     this.reach(({ node }) => node.receive(message, incarnationOf(message.from)))
   }

@@ -1,5 +1,4 @@
-// Driver: loads the code of the members of the Raft profile: the packages themselves, or a copy of the compiled
-// packages with changes.
+// Driver: loads the code of the members: the compiled packages, or a copy with changes.
 
 import { checkInvariants } from '@latchkey/raft/core'
 import { Replica } from '@latchkey/raft/node'
@@ -12,8 +11,8 @@ export interface RaftModules {
   readonly messageItem: typeof messageItem
   readonly toMessage: typeof toMessage
   /**
-   * Checks the core's own invariants after each call of the core. Undefined for a known bug, because the laws
-   * must find the bug.
+   * Checks the core's invariants after each call. Undefined for a known bug, because the laws must find the
+   * bug.
    */
   readonly checkInvariants?: typeof checkInvariants
 }

@@ -1,4 +1,4 @@
-// Driver: the simulated world of one seed of the Raft profile: members with registers, their clients, and the
+// Driver: the simulated world of one seed of the Raft profile: members with registers, clients and the
 // network.
 
 import { seededRandom } from '@latchkey/base'
@@ -19,9 +19,9 @@ export interface RunMode extends WorldMode {
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/** How many members there are in addition to the first members. */
+/** How many members can be added to the first members. */
 const SPARES = 4
-/** In µs, the time until two members have connected, from the moment when they can connect. */
+/** In µs. Two members that can connect have connected within this time. */
 const DIAL_TIMES = { first: [200, 3_000], afterEnd: [500, 10_000], again: [10_000, 60_000] } as const
 
 const DIRECTED_DIAL_TIMES = { first: [200, 300], afterEnd: [500, 1_000], again: [1_000, 2_000] } as const
@@ -40,7 +40,7 @@ export class RaftWorld extends World<RaftMember> {
   crashes = 0
   sent = 0
   readonly #mode: RunMode
-  /** The highest acknowledged index, whose write each later read must see. */
+  /** The highest acknowledged index. Each later read must see the write at this index. */
   #floor = 0
 
   constructor(options: Options, modules: RaftModules, mode: RunMode = {}) {
@@ -87,17 +87,14 @@ export class RaftWorld extends World<RaftMember> {
     }
   }
 
-  /**
-   * From now on the network works, with new connections: no message is cut off, lost, doubled or very late.
-   */
+  /** From now on the network works: no message is cut off, lost, doubled or very late. */
   calm(): void {
     const longest = this.options.member.electionTimeout * 100
     this.#network.unreliable = undefined
     this.#network.base = Math.min(this.#network.base, longest)
     this.#network.tail = Math.min(this.#network.tail, longest)
     this.cuts.heal()
-    // If only one side knows that a connection is over, the connection loses messages until the other side
-    // notices.
+    // If only one side knows that a connection is over, messages are lost until the other side notices.
     for (const connection of this.network.connections()) connection.break()
   }
 
@@ -174,7 +171,7 @@ export class RaftWorld extends World<RaftMember> {
     for (const member of this.members) member.boot()
   }
 
-  /** Returns a new, empty member that waits to be added. Undefined if there are enough members. */
+  /** Returns a new member that waits to be added. Undefined if there are enough members. */
   recruit(): RaftMember | undefined {
     if (this.members.length >= this.options.members + SPARES) return undefined
     const member = this.#addMember(idOf(this.members.length), undefined)
@@ -182,7 +179,7 @@ export class RaftWorld extends World<RaftMember> {
     return member
   }
 
-  /** Returns the members that are in no configuration, so they may be added. */
+  /** Returns the members that are not in the configuration and may be added. */
   idle({ voters, outgoing, learners }: Membership): readonly RaftMember[] {
     const inside = new Set([...voters, ...outgoing, ...learners])
     return this.members.filter(({ id, rotten }) => !inside.has(id) && !rotten)

@@ -1,8 +1,8 @@
-// Driver: simulated clients. Each client makes one operation after the other at some member, over a
-// connection that loses messages, and records what it saw.
+// Driver: simulated clients. Each makes one operation after the other at some member, over a connection that
+// loses messages, and records what it saw.
 //
-// Law: an operation has three possible results. A client knows that nothing happened only if a member says
-// so. A missing answer proves nothing.
+// Law: an operation has three possible results. A client knows that nothing happened if a member says so. A
+// missing answer proves nothing.
 
 import type { Random } from '@latchkey/base'
 import type { MemberId } from '@latchkey/raft/core'
@@ -23,7 +23,7 @@ interface Pending {
   readonly call: number
 }
 
-/** Clients with this number or a higher one make only one operation. */
+/** Clients with this number or a higher one make one operation. */
 const ONE_CALL = 1000
 
 export class Clients {
@@ -31,13 +31,13 @@ export class Clients {
   readonly #random: Random
   #options: ClientOptions
   readonly #history: History
-  /** Returns the highest acknowledged index, whose write each later read must see. */
+  /** Returns the highest acknowledged index. Each later read must see the write at this index. */
   readonly #floor: () => number
   readonly #pending = new Map<number, Pending>()
   readonly #leaderOf: (RaftMember | undefined)[] = []
-  /** By key: the value that a client saw last. A swap that expects this value may succeed. */
+  /** The value of each key that a client saw last. A swap that expects this value may succeed. */
   readonly #lastSeen: number[] = []
-  /** The answers to single operations (`ask`), as soon as they arrive. */
+  /** The answers to the single operations of `ask`. */
   readonly answers = new Map<number, Answer>()
   #requests = 0
   #stopped = false
@@ -62,10 +62,7 @@ export class Clients {
     for (let client = 0; client < count; client++) this.#rest(client)
   }
 
-  /**
-   * The clients start no new operations, and no more messages of clients are lost. Pending operations may
-   * still end.
-   */
+  /** The clients start no new operations. Messages are no longer lost, and pending operations may end. */
   stop(): void {
     this.#stopped = true
     this.#options = { ...this.#options, loss: 0 }
@@ -78,7 +75,7 @@ export class Clients {
     return request.id
   }
 
-  /** The operations that are still pending never return. */
+  /** Pending operations never return. */
   finish(): void {
     for (const { request, call } of this.#pending.values()) this.#record(request, call, undefined)
     this.#pending.clear()

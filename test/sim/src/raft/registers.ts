@@ -1,6 +1,6 @@
-// Driver: a small state machine that can show every fault: a few registers with writes, reads, and
-// compare-and-swap. It is deterministic and has a hash of its whole state. It keeps the state on a slow disk
-// of its own. A crash in the middle of a write leaves the old state or the new one, by chance.
+// Driver: a small deterministic state machine: a few registers with writes, reads and compare-and-swap, and a
+// hash of the whole state. The state is on a slow disk. A crash during a write leaves the old state or the
+// new state.
 
 import type { Random } from '@latchkey/base'
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
@@ -8,7 +8,6 @@ import type { HostProcess } from '@latchkey/raft/memory'
 import type { AppliedEntry } from '../laws/law-events.js'
 import type { Applied, AppliedState, SnapshotReader, SnapshotWriter, StateMachine } from '@latchkey/raft/node'
 
-/** One operation of a client: a write, a compare-and-swap or a read of a register. */
 export interface Request {
   readonly id: number
   readonly client: number
@@ -16,7 +15,7 @@ export interface Request {
   readonly key: number
   readonly value: number
   readonly expected: number
-  /** For the laws only: the real time of the request, and the highest acknowledged index at this time. */
+  /** For the laws: the real time of the request, and the highest acknowledged index at this time. */
   readonly sentAt: number
   readonly floor: number
 }
@@ -66,7 +65,6 @@ export function decodeResult(bytes: Uint8Array): Result {
   }
 }
 
-/** The registers and their hash, as values and as bytes. */
 class Values {
   #values = new Uint32Array(KEYS)
   #hash = 17
@@ -79,7 +77,7 @@ class Values {
     return this.#values[key] ?? 0
   }
 
-  /** Applies one entry. Returns the results in the order of its commands. */
+  /** Returns the results in the order of the commands of the entry. */
   apply({ index, term, time, kind, data }: Entry): Result[] {
     this.#mix(index)
     this.#mix(time)
@@ -123,14 +121,13 @@ interface Saved extends AppliedState {
   readonly bytes: Buffer
 }
 
-/** The disk of the registers, which survives the process. */
 export class RegisterDisk {
   saved: Saved | undefined
   #writing: (() => void) | undefined
   readonly #random: Random
   /** In µs, the longest time of a write. */
   readonly #longest: number
-  /** Called when a write reaches this step. The process may die at this moment. */
+  /** Called when a write reaches this step. The process may die then. */
   readonly #reached: (when: 'before' | 'during' | 'after') => void
 
   constructor(
@@ -147,7 +144,7 @@ export class RegisterDisk {
     return this.#writing !== undefined
   }
 
-  /** Writes the state. The state is durable when `done` is called. Only one write is pending at a time. */
+  /** The state is durable when `done` is called. There is at most one pending write. */
   write(life: HostProcess, saved: Saved, done: () => void): void {
     const settle = () => {
       this.#writing = undefined
@@ -172,7 +169,7 @@ export class RegisterDisk {
 
 export interface RegisterOptions {
   readonly chunkBytes: number
-  /** Bytes without a meaning, which make a snapshot so large that it has several pieces. */
+  /** Meaningless bytes that divide a snapshot into several pieces. */
   readonly paddingBytes: number
   /** In µs, the longest time until committed entries are applied. */
   readonly applyDelay: number
@@ -180,7 +177,7 @@ export interface RegisterOptions {
 
 export interface RegisterPorts {
   applied(applied: AppliedEntry): void
-  /** A snapshot is durable, and its state is used from now on. */
+  /** A snapshot is durable, and the member uses its state from now on. */
   installed(state: AppliedState, hash: number): void
 }
 
@@ -296,7 +293,7 @@ export class Registers implements StateMachine {
     }
   }
 
-  /** Waits for a read of the disk. If the process dies meanwhile, the promise never resolves. */
+  /** If the process dies during the read, the promise never resolves. */
   #moment(): Promise<void> {
     return new Promise((resolve) => this.#life.later(this.#random.between(20, 500), resolve))
   }

@@ -1,4 +1,4 @@
-// Door: checks the words of the command line. An unknown word is an error.
+// Door: reads the command line. An unknown word is an error.
 
 import type { Profile, Setting } from './profile.js'
 import { DEFAULT_PROFILE, profileOf, PROFILES } from './profiles.js'

@@ -7,18 +7,18 @@ import type { LoadedProfile, Profile } from './profile.js'
 
 export interface Catch {
   readonly bug: KnownBug
-  /** The law that the bug breaks in its directed scenario. Undefined if there is no such scenario or no such law. */
+  /** The law that the bug breaks in its directed scenario. Undefined without a scenario or a broken law. */
   readonly scenario: string | undefined
   /** The first seed that finds the bug. `how` is the broken law. */
   readonly seed: number | undefined
   readonly how: string | undefined
 }
 
-/** Whether the simulator has found the bug by its scenario, if it has one, and by a seed, if it has seeds. */
+/** True if the scenario of the bug, if there is one, and a seed, if seeds are allowed, have found the bug. */
 export const isCaught = ({ bug, scenario, seed }: Catch): boolean =>
   (bug.scenario === undefined || scenario !== undefined) && (bug.seeds === 0 || seed !== undefined)
 
-/** Tries the bug in its scenario and in its seeds. `sound` is the profile without changes. */
+/** `sound` is the profile without changes. */
 export async function hunt(
   bug: KnownBug,
   profile: Profile,
@@ -44,10 +44,7 @@ export async function hunt(
   }
 }
 
-/**
- * Hunts the bugs whose name or id contains the text, and prints one line for each of them. Returns false if the
- * simulator has missed one of the bugs.
- */
+/** Tries the bugs whose name or id contains the text. Returns false if the simulator has missed one. */
 export async function runBugs(
   profile: Profile,
   name: string,

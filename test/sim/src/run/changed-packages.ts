@@ -1,5 +1,5 @@
-// Driver: loads a copy of the compiled packages with changes. A change replaces an exported function, method or
-// class. If the export gets another name, the compiler reports the change.
+// Driver: loads a copy of the compiled packages with changes. A change replaces an exported function, method
+// or class. The compiler reports a change of an export that no longer exists.
 
 import {
   cpSync,
@@ -18,19 +18,17 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 const PACKAGES = join(ROOT, 'packages')
 
-/** Replaces one export of one module. */
 export interface Change {
-  /** The compiled file, below the folder of all packages: raft/dist/core/election.js */
+  /** The compiled file, for example raft/dist/core/election.js. */
   readonly file: string
-  /** The name of the export. Callers in the same file still use the real export. */
+  /** Callers in the same file still use the real export. */
   readonly name: string
-  /** Makes the replacement from the real export. */
   readonly put: (real: unknown) => unknown
 }
 
 /**
- * Returns a function that replaces exports of one module. The module is named by its compiled file without the
- * folder `dist` and without the ending, as in raft/core/election. A method is replaced by a subclass.
+ * Returns a function that replaces exports of one module, for example of raft/core/election
+ * (raft/dist/core/election.js). A method is replaced by a subclass.
  */
 export const exportsOf =
   <Module>(at: string) =>
@@ -40,12 +38,11 @@ export const exportsOf =
     put: (real) => put(real as Module[Name]),
   })
 
-/** The compiled file of the module, below the folder of all packages. */
 const compiled = (module: string): string => `${module.replace('/', '/dist/')}.js`
 
 /**
- * Returns an object that has these properties, and all other properties of the target. Methods of the target run
- * on the target itself, because a method may use private fields.
+ * Returns an object with these properties and all other properties of the target. Methods of the target run
+ * on the target itself, because they may use private fields.
  */
 export const like = <Target extends object>(target: Target, values: Partial<Target>): Target =>
   new Proxy(target, {
@@ -56,7 +53,7 @@ export const like = <Target extends object>(target: Target, values: Partial<Targ
     },
   })
 
-/** Calls `run`. The properties of the target have these values until `run` returns. */
+/** The properties of the target have these values until `run` returns. */
 export function during<Target extends object, Result>(
   target: Target,
   values: { readonly [Name in keyof Target]?: Target[Name] },
@@ -91,23 +88,21 @@ export function checkChange(change: Change): void {
   withReplacements(readFileSync(join(PACKAGES, change.file), 'utf8'), [change])
 }
 
-/** Compiled packages to copy. */
 interface CopiedPackages {
   readonly packages: readonly string[]
-  /** The packages of other authors that the copied packages import. The copy has links to them. */
+  /** The packages from npm that the copied packages import. The copy has links to these packages. */
   readonly others: readonly string[]
-  /** The modules to load, each named as in `exportsOf`. */
+  /** The modules to load, for example raft/core/election. */
   readonly files: readonly string[]
 }
 
 export interface LoadedModules<Modules> {
-  /** All exports of the loaded modules. No two modules may export the same name. */
+  /** All exports of the loaded modules. Two modules may not export the same name. */
   readonly modules: Modules
-  /** Deletes the files of the copy. */
   readonly remove: () => void
 }
 
-/** Copies compiled packages to a temporary folder, applies the changes to the copy, and loads the copy. */
+/** Copies compiled packages to a temporary folder, changes the copy, and loads it. */
 export async function loadCopy<Modules>(
   { packages, others, files }: CopiedPackages,
   changes: readonly Change[],
@@ -156,7 +151,7 @@ const realPath = (path: string): string => path.replace(/\.js$/, '.real.js')
 const replacements: Change['put'][] = []
 Object.defineProperty(globalThis, 'simulatedReplacements', { value: replacements })
 
-/** Returns the text of a module that exports the replacements, and everything else that the real module exports. */
+/** Returns the text of a module that exports the replacements, and all other exports of the real module. */
 function withReplacements(source: string, changes: readonly Change[]): string {
   const exported = new Map<string, string>()
   for (const { file, name, put } of changes) {

@@ -1,5 +1,5 @@
-// Driver: does what the command line asks for. The exit code tells whether the code crashed, a law was
-// broken, or progress was missing.
+// Driver: runs the command line. The exit code says whether the code crashed, a law was broken, or progress
+// was missing.
 
 import { randomInt } from 'node:crypto'
 import type { Verdict } from '../laws/verdict.js'

@@ -1,4 +1,4 @@
-// Types: a known bug: what the bug changes in the compiled packages, and within how many seeds the simulator
+// Types: a known bug: a change of the compiled packages, and the number of seeds within which the simulator
 // must find it.
 
 import type { Change } from './changed-packages.js'
@@ -11,19 +11,19 @@ export interface KnownBug<Workload extends string = string, Options = object, Fa
   /** The workload of all seeds. Undefined means that each seed draws its workload. */
   readonly workload?: Workload
   /**
-   * Within how many seeds the simulator must find the bug. 0 means that random runs would take too long, so
+   * The simulator must find the bug within this many seeds. 0 means that random runs would take too long, so
    * only the scenarios count.
    */
   readonly seeds: number
   /**
-   * Which kind of law a seed must break. A crash of the tested code counts as 'safety', which is the default.
-   * A run that fails in another way proves nothing about the bug.
+   * The kind of law that a seed must break. The default is 'safety', and a crash counts as 'safety'. A run
+   * that fails in another way proves nothing about the bug.
    */
   readonly breaks?: 'safety' | 'liveness'
-  /** An id of the directed scenarios that must find the bug. Only the Raft profile has such scenarios. */
+  /** The id of the directed scenarios that must find the bug. Only the Raft profile has scenarios. */
   readonly scenario?: string
-  /** Options that replace the options of each seed, so that fewer seeds are needed. */
+  /** These options replace the options of each seed, so that fewer seeds are needed. */
   readonly options?: Partial<Options>
-  /** Faults that replace the faults that the seed draws. */
+  /** These faults replace the faults of the seed. */
   readonly faults?: readonly Fault[]
 }

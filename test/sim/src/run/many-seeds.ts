@@ -22,7 +22,7 @@ export class Totals {
     for (const { kind } of faults) add(this.#faults, kind, 1)
   }
 
-  /** `seconds` is the time that has passed, and `busy` is the processor time of this process in it. */
+  /** `seconds` is the passed time. `busy` is the processor time of this process. */
   lines(seconds: number, busy: number): readonly string[] {
     const perSecond = busy > 0 ? Math.round(this.#events / busy) : 0
     return [
@@ -46,13 +46,13 @@ const text = (value: number): string => value.toLocaleString('en-US')
 export const optionsOf = (seed: number, { profile, workload, settings }: Args): SeedOptions =>
   settings.reduce((options, setting) => setOption(options, setting), profile.draw(seed, workload))
 
-/** Returns the faults that the seed draws, even if an option has another value than the seed draws. */
+/** The options may have other values than the seed draws. The faults stay the same. */
 export function faultsOf(seed: number, { profile, workload, only }: Args): readonly NumberedFault[] {
   const all = profile.drawFaults(profile.draw(seed, workload))
   return only === undefined ? all : all.filter(({ number }) => only.includes(number))
 }
 
-/** Returns the words of the command line that describe this seed. */
+/** Returns the command line of this seed. */
 export function seedWords({ profile, workload, outerOnly, settings }: Args): readonly string[] {
   return [
     `--profile ${profile.name}`,

@@ -11,7 +11,7 @@ export interface SeedOptions {
 }
 
 export interface SeedMode extends WorldMode {
-  /** The faults to use instead of the faults that the seed draws. */
+  /** These faults replace the faults of the seed. */
   readonly faults?: readonly NumberedFault[] | undefined
 }
 
@@ -21,8 +21,8 @@ export type Setting = readonly [path: string, value: unknown]
 export interface LoadedProfile {
   run(options: SeedOptions, mode?: SeedMode): Promise<RunResult>
   /**
-   * Plays the directed scenarios with this id. Returns the law that the first failing scenario breaks, or
-   * undefined. The whole profile has no scenarios.
+   * Plays the directed scenarios with this id. Returns the first broken law, or undefined. The whole profile
+   * has no scenarios.
    */
   play?(id: string, mode: WorldMode): Promise<string | undefined>
   /** Deletes the temporary files. */
@@ -32,12 +32,11 @@ export interface LoadedProfile {
 export interface Profile {
   readonly name: string
   readonly workloads: readonly string[]
-  /** Settings that make a run simpler to read. The setting with the largest effect is first. */
+  /** Settings that make a run easier to read. The setting with the largest effect is first. */
   readonly simpler: readonly Setting[]
   /** Without a workload, the seed draws one. */
   draw(seed: number, workload?: string): SeedOptions
   drawFaults(options: SeedOptions): readonly NumberedFault[]
   readonly bugs: readonly KnownBug[]
-  /** Loads the compiled packages, with these changes. */
   load(changes?: readonly Change[]): Promise<LoadedProfile>
 }

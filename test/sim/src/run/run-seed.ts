@@ -1,35 +1,32 @@
-// Driver: runs one seed and returns its result. First the faults happen while the laws are checked. Then the
-// faults stop, and the cluster must make progress.
+// Driver: runs one seed. At first faults happen. After the faults the cluster must make progress.
 
 import { type Ending, endingOf, NoProgress, PASS } from '../laws/verdict.js'
 import type { World } from '../world/world.js'
 
-/** The part of a fault that the command line needs. */
 export interface NumberedFault {
-  /** The number of the fault in the complete list of the seed, for the option `--only`. */
+  /** The number of the fault in the list of the seed, for the option `--only`. */
   readonly number: number
   readonly kind: string
 }
 
 export interface RunResult<Fault = NumberedFault> extends Ending {
   readonly seed: number
-  /** If two runs have the same hash, they were equal to the byte. */
+  /** Two runs with the same hash were equal to the byte. */
   readonly hash: string
-  /** The simulated time of the run, in µs. */
+  /** In µs, the simulated time. */
   readonly time: number
   readonly events: number
-  /** What happened in the run, by name, for the summary. */
   readonly counts: Readonly<Record<string, number>>
   readonly faults: readonly Fault[]
   readonly trace: readonly string[]
 }
 
-/** The parts of a run that differ between the profiles. */
+/** These parts of a run differ between the profiles. */
 interface Phases<Fault> {
   /** Called when the cluster is founded. */
   readonly startFaults: (faults: readonly Fault[]) => void
   readonly endFaults: () => void
-  /** Called when all faults have stopped. The cluster must then make progress. */
+  /** Called after all faults have stopped. */
   readonly demandProgress: () => Promise<void>
   /** Checks what the clients saw in the whole run. */
   readonly judgeHistory: () => void
@@ -83,12 +80,12 @@ export async function attempt({ time }: World, what: () => Promise<void>): Promi
   }
 }
 
-/** In µs, the time within which all members know their cluster if there are no faults. */
+/** In µs. Without faults, all members know their cluster within this time. */
 const LONGEST_FOUNDING = 60_000_000
 
 /**
- * Waits until the cluster is founded. New members vote only after they have connected to each other (M13), so
- * the faults begin later.
+ * The faults begin after the cluster is founded, because new members vote only after they have connected to
+ * each other (M13).
  */
 export async function found(world: World): Promise<void> {
   const isFounded = () => world.members.every(({ clusterId }) => clusterId !== '')

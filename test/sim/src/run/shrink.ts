@@ -1,5 +1,4 @@
-// Rule: makes a failing run smaller. It leaves out faults and simplifies the options, as long as the run
-// fails in the same way.
+// Rule: makes a failing run smaller: fewer faults and simpler options, with the same failure.
 
 import type { SeedOptions, Setting } from './profile.js'
 import type { NumberedFault } from './run-seed.js'
@@ -9,12 +8,11 @@ export interface Failing {
   readonly faults: readonly NumberedFault[]
 }
 
-/** Whether this smaller run still fails in the same way. */
 export type StillFails = (candidate: Failing) => Promise<boolean>
 
 export interface Shrunk extends Failing {
   readonly runs: number
-  /** The settings that differ from what the seed draws, for the command that repeats the run. */
+  /** The settings that differ from the settings of the seed, for the command that repeats the run. */
   readonly settings: readonly Setting[]
 }
 
@@ -40,10 +38,7 @@ export async function shrink(
   return { options, faults, runs, settings }
 }
 
-/**
- * Delta debugging: leaves out smaller and smaller parts of the list, and keeps the parts that the failure
- * needs.
- */
+/** Delta debugging: leaves out smaller and smaller parts of the list. */
 export async function fewer<T>(
   items: readonly T[],
   fails: (some: readonly T[]) => Promise<boolean>,
@@ -65,8 +60,8 @@ export async function fewer<T>(
 }
 
 /**
- * Returns a copy of the options with one changed value, which `path` names. An unknown path is an error.
- * Otherwise a misspelled path would look like a run that passes.
+ * Returns a copy of the options with another value at `path`. An unknown path is an error, because a
+ * misspelled path would look like a run that passes.
  */
 export function setOption<Options extends SeedOptions>(options: Options, [path, value]: Setting): Options {
   const copy = structuredClone(options) as unknown as Record<string, unknown>

@@ -10,8 +10,8 @@ export const elections: readonly Scenario[] = [
     cluster: { members: 3, sync: 20_000, electionTimeout: 400 },
     async run(cluster) {
       cluster.restart()
-      // b dies while it syncs its vote for a. If b had already sent the vote, the message would still arrive.
-      // Then c asks b for its vote in the same term.
+      // b dies during the sync of its vote for a. If b had sent the vote before the sync, the message would
+      // arrive. Later c asks b for its vote in the same term.
       cluster.isolate('c')
       cluster.crashAt('b', { kind: 'sync', when: 'during' })
       cluster.drop(({ type, from }) => (type === 'preVote' || type === 'vote') && from === 'b')
@@ -35,7 +35,7 @@ export const elections: readonly Scenario[] = [
       const { lastIndex } = cluster.view('a')
       for (let i = 0; i < 5; i++) cluster.write('a')
       await cluster.until('c has the log', () => cluster.view('c').lastIndex === lastIndex + 5)
-      // b learns of a much higher term, in which b cannot win an election.
+      // b learns of a much higher term. b cannot win an election there.
       const { term } = cluster.view('b')
       cluster.inject({
         type: 'heartbeatReply',
@@ -233,7 +233,7 @@ export const elections: readonly Scenario[] = [
       const stale = cluster.read('a')
       await cluster.until('another leads', () => cluster.leader() !== 'a', 9 * cluster.electionTimeout)
       await cluster.mustWrite()
-      // The read may be refused, or it must see the write. The laws check this.
+      // The laws check that the read is refused or sees the write.
       await cluster.runTimeouts(15)
       cluster.demand(cluster.answer(stale) !== undefined, 'the read was never answered')
     },

@@ -261,7 +261,7 @@ export const members: readonly Scenario[] = [
       cluster.read('a')
       await cluster.run(20)
       cluster.isolate('a')
-      // a is cut off and still leads. Answers that a received before must not confirm the new read.
+      // a is cut off and still leads. Answers from before the read must not confirm the read.
       const late = cluster.read('a')
       await cluster.run(cluster.electionTimeout / 2)
       cluster.demand(!cluster.isDone(late), 'confirmed by an older round')
@@ -288,7 +288,7 @@ export const members: readonly Scenario[] = [
   },
 ]
 
-/** c lacks many entries and must install a snapshot. c dies at the given step of the installation. */
+/** c lacks many entries and dies at the given step of the installation of a snapshot. */
 async function crashedInstall(cluster: ScenarioCluster, step: CrashStep, after: number): Promise<void> {
   await leaveBehind(cluster, 8, 50)
   cluster.crashAt('c', step, after)

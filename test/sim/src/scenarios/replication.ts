@@ -1,5 +1,5 @@
-// Rule: directed scenarios about the log: Figure 8 of the Raft paper, messages that arrive late,
-// acknowledgements, and disks.
+// Rule: directed scenarios about the log: Figure 8 of the Raft paper, late messages, acknowledgements and
+// disks.
 
 import type { Entry } from '@latchkey/raft/core'
 import type { Scenario } from './scenario.js'
@@ -34,8 +34,8 @@ export const replication: readonly Scenario[] = [
       await cluster.until('e has written its own', () => termAt(cluster, 'e', at) === old + 1)
       await cluster.run(10)
       cluster.crash('e')
-      // a returns, leads again, and sends its old entry to c. The entry is then on a majority, but it is of
-      // an old term. The new entry of a reaches only b.
+      // a returns, leads again, and sends its old entry to c. A majority then has this entry, but the entry
+      // is of an old term. A new entry of a reaches only b.
       cluster.heal()
       cluster.drop(({ type, from, to, ...rest }) => {
         if (type !== 'append' || from !== 'a') return false
@@ -58,7 +58,7 @@ export const replication: readonly Scenario[] = [
       await cluster.runTimeouts(1)
       cluster.crash('a')
       cluster.heal()
-      // e may win with its own entry. So the earlier entry at this index must not have been reported as
+      // e may win with its own entry. So the other entry at this index must not have been reported as
       // committed.
       cluster.crash('b')
       cluster.start('e')
@@ -111,7 +111,7 @@ export const replication: readonly Scenario[] = [
     async run(cluster) {
       await cluster.lead('a')
       const { lastIndex: prevIndex, term, lastIndex } = cluster.view('a')
-      // Meanwhile nothing is committed, because the leader receives no messages.
+      // Nothing is committed, because the leader receives no messages.
       cluster.drop(({ to }) => to === 'a')
       for (let i = 0; i < 4; i++) cluster.write('a')
       await cluster.until('b has all', () => lastOf(cluster, 'b') === lastIndex + 4)
@@ -146,8 +146,7 @@ export const replication: readonly Scenario[] = [
       for (let i = 0; i < 3; i++) cluster.write('a')
       await cluster.run(50)
       cluster.crash('a')
-      // b has already stored the next term when its entries are replaced. At this time, the disk of b is
-      // slow.
+      // b has already stored the next term when its entries are replaced. The disk of b is slow then.
       for (const other of ['c', 'd', 'e']) cluster.mend('b', other)
       cluster.drop(({ type, to }) => to === 'b' && (type === 'append' || type === 'heartbeat'))
       await cluster.lead('c')

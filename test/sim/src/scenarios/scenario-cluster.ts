@@ -1,7 +1,7 @@
-// Driver: a small simulated world for directed scenarios. The network loses nothing and draws nothing by
-// chance, and the scenario says which faults happen.
+// Driver: a small simulated world for directed scenarios. The network loses nothing, and nothing is drawn by
+// chance. The scenario decides about the faults.
 //
-// All laws are checked as in any run. A scenario only says which results it demands in addition.
+// All laws are checked as in any run. A scenario demands further results.
 
 import type { MemberId, Message } from '@latchkey/raft/core'
 import type { Answer, CrashPoint, RaftMember } from '../raft/raft-member.js'
@@ -59,7 +59,7 @@ export class ScenarioCluster {
     return this.run(count * this.electionTimeout)
   }
 
-  /** Runs until the condition is true. If the time is over before, the scenario has failed. */
+  /** Runs until the condition is true. If the time ends first, the scenario has failed. */
   async until(what: string, holds: () => boolean, millis = 20 * this.electionTimeout): Promise<void> {
     const end = this.now + millis
     while (!holds()) {
@@ -96,7 +96,7 @@ export class ScenarioCluster {
     return this.drop(({ type, from }) => (type === 'preVote' || type === 'vote') && from !== id)
   }
 
-  /** Runs until this member leads. Until then, no other member can ask for votes. */
+  /** Runs until this member leads. No other member can ask for votes before. */
   async elect(id: MemberId): Promise<void> {
     const allow = this.#onlyCandidate(id)
     await this.until(`${id} leads`, () => this.leader() === id, 30 * this.electionTimeout)
@@ -173,7 +173,6 @@ export class ScenarioCluster {
     this.member(id).slowness = factor
   }
 
-  /** Delivers this message as if it arrived now. */
   inject(message: Message): void {
     this.member(message.to).receive(message)
   }
@@ -200,7 +199,7 @@ export class ScenarioCluster {
     return this.answer(request)?.type === 'done'
   }
 
-  /** Writes at the present leader. The write must succeed within the given time. */
+  /** The write at the present leader must succeed within the given time. */
   mustWrite(millis = 10 * this.electionTimeout): Promise<void> {
     let request: number | undefined
     let sentAt = 0

@@ -16,8 +16,8 @@ export const idsOf = ({ title }: Scenario): readonly string[] =>
   title.slice(0, title.indexOf(':')).split(', ')
 
 /**
- * Returns how the scenario ended: it passed, a law was broken, the code threw an error, or a demanded result
- * was missing. All laws are checked.
+ * Returns whether the scenario passed, a law was broken, the code threw an error, or a demanded result was
+ * missing.
  */
 export function play(
   scenario: Scenario,

@@ -10,14 +10,13 @@ import { LawBroken } from '../laws/verdict.js'
 import { foreignServer } from './members/foreign-server.js'
 import type { MemberServer } from './members/member-server.js'
 
-/** In µs, the time until a machine runs again after a power loss. */
+/** In µs. A machine runs again this long after a power loss. */
 const REBOOT = 20_000
 
 /**
- * E1: a power loss must not make a member forget a vote that it has sent. The leader is cut off, and another
- * member wins the election. As soon as it has received the vote that makes it the leader, the member that
- * gave this vote loses power. Now the new leader is cut off instead. The old leader does not know the new
- * term, and asks for a vote in the same term.
+ * E1: a power loss must not make a member forget a sent vote. The leader is cut off, and another member wins
+ * the election. The member with the decisive vote then loses power, and the new leader is cut off too. The
+ * old leader does not know the new term, and asks for a vote in the same term.
  */
 export function forgottenVote({ world, who, undo }: FaultTarget): void {
   const { time, members, network } = world
@@ -29,7 +28,7 @@ export function forgottenVote({ world, who, undo }: FaultTarget): void {
     off()
     const [giver, heir] = [message.from, message.to].map((id) => members.find((one) => one.id === id))
     if (giver === undefined || heir === undefined) return
-    // Runs after the step that makes it the leader.
+    // Runs after the step in which the heir becomes leader.
     time.later(0, () => {
       giver.crash(true)
       alone(heir)
@@ -42,8 +41,7 @@ export function forgottenVote({ world, who, undo }: FaultTarget): void {
 
 /**
  * D12: one member dies, and all others lose their states but keep their logs. One of them may have the only
- * log that can win an election. Then it leads without a state, while the others ask it for a state, until the
- * dead member returns.
+ * log that can win an election. This member then leads without a state until the dead member returns.
  */
 export function statesLost({ world, peer, undo }: FaultTarget): void {
   peer.crash(false)
@@ -52,14 +50,14 @@ export function statesLost({ world, peer, undo }: FaultTarget): void {
 }
 
 /**
- * M12: the leader is killed just after it has committed the removal of a follower. The leader is cut off from
- * this follower, so the follower does not receive the removal. No later leader sends anything to the follower.
- * But the follower is still connected to the third member, and their connection is older than the removal.
+ * M12: the leader commits the removal of a follower and is killed. The follower has not received the removal,
+ * and no later leader sends anything to the follower. But the follower still has an old connection to the
+ * third member.
  */
 export function unseenRemoval({ world, who: leader, peer: follower, undo }: FaultTarget): void {
   const { time, clients, network } = world
   // The store inside the follower waits until the follower knows of its removal, so the law of progress ends
-  // here.
+  // now.
   world.reach.end()
   cut(world.cuts, bothWays(follower.host, [leader.host]), undo)
   follower.leftAlone = true
@@ -78,36 +76,31 @@ export function unseenRemoval({ world, who: leader, peer: follower, undo }: Faul
 
 /**
  * M22, C30: the directory of another cluster is started at the address of the first member, with the same id
- * and with this cluster's list of members. The foreign member leads its own cluster there. It must notice the
- * mistake and stop. It must serve no client, even if the client reaches only a few of the right members.
+ * and this cluster's list of members. The foreign member leads its own cluster there. It must notice the
+ * mistake and stop. It must serve no client, even if the client reaches only a few right members.
  */
 export const foreignDirectory = (target: FaultTarget): void =>
   meetForeign(target, {
-    // Three clients: one reaches all members, one cannot reach one of the members, and one reaches only the
-    // wrong member.
+    // One client reaches all members, one cannot reach one of them, and one reaches only the foreign member.
     missed: (others) => [[], others.slice(0, 1), others],
     silence: SILENCE,
     mustStop: true,
   })
 
 /**
- * C30: all new clients reach all members. So only the clients' own questions keep them from the foreign
- * member, whatever this member does.
+ * C30: all new clients reach all members. Only the clients' own questions keep them from the foreign member.
  */
 export const foreignAmongOthers = (target: FaultTarget): void =>
   meetForeign(target, { missed: () => [[], [], []], silence: 0, mustStop: false })
 
 /**
- * In ms, how long the foreign member reaches nobody. The time is shorter than its wait for answers before it
- * serves clients.
+ * In ms. The foreign member reaches nobody for this time. It waits longer for answers before it serves
+ * clients.
  */
 const SILENCE = 2_000
 
 interface Meeting {
-  /**
-   * For each client that starts meanwhile and knows no cluster yet: which of the right members it cannot
-   * reach.
-   */
+  /** The right members that each new client cannot reach. A new client knows no cluster yet. */
   missed(others: readonly Host[]): readonly (readonly Host[])[]
   readonly silence: number
   readonly mustStop: boolean
@@ -125,10 +118,10 @@ function meetForeign({ world, undo }: FaultTarget, { missed, silence, mustStop }
     // Runs after the step in which the member stops.
     time.later(0, () => foreign.crash(false))
   })
-  // A client that a wrong member sends to a right one may receive nothing for a while, so the law of progress
-  // ends here.
+  // A client that goes from a foreign member to a right member may receive nothing for some time, so the law
+  // of progress ends now.
   world.reach.end()
-  // First its own cluster is founded on a network where no member of this cluster is.
+  // The foreign cluster is founded on a network without members of this cluster.
   foreign.boot()
   let isOver = false
   const begin = () => {
@@ -155,7 +148,7 @@ function meetForeign({ world, undo }: FaultTarget, { missed, silence, mustStop }
     foreign.retire()
     world.foreign = undefined
     place.boot()
-    // A member or client that has found two clusters serves nobody any more, so an operator starts it again.
+    // A member or client that has found two clusters serves nobody, so an operator starts it again.
     for (const host of world.hosts.filter(({ name }) => name.startsWith('p'))) killClient(world, host)
   })
 }

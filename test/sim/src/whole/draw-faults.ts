@@ -1,5 +1,5 @@
-// Rule: draws the faults of a seed, as a list that can be shortened. The number of a fault chooses the
-// member, and -1 means the leader at that moment.
+// Rule: draws the faults of a seed, as a list that can be shortened. `who` chooses the member, and -1 means
+// the leader.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import type { WholeOptions, WholeWorkload } from './options.js'
@@ -37,8 +37,8 @@ export type FaultKind =
   | 'foreignAmongOthers'
 
 /**
- * Whether a member of another cluster takes part in these directed faults. Such a member needs a separate
- * copy of the product.
+ * True if a member of another cluster takes part in one of the faults. Such a member needs its own copy of
+ * the product.
  */
 export const needsForeign = (faults: readonly WholeFault[] | undefined): boolean =>
   faults?.some(({ kind }) => kind === 'foreignDirectory' || kind === 'foreignAmongOthers') === true

@@ -1,4 +1,4 @@
-// Types: the members and machines that a fault affects, and how the fault is undone.
+// Types: the members and machines that a fault affects, and the function that undoes the fault.
 
 import type { Host } from '@latchkey/raft/memory'
 import type { Undo } from '../world/nemesis.js'

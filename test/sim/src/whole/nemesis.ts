@@ -113,7 +113,6 @@ function down({ undo }: FaultTarget, members: readonly MemberServer[], power: bo
   }
 }
 
-/** Cuts the machine off from all members. */
 function cutOff({ cuts, members }: WholeWorld, host: Host, undo: Undo): void {
   const hosts = members.map((member) => member.host)
   cut(cuts, bothWays(host, hosts), undo)
@@ -133,8 +132,8 @@ function slow(pipes: readonly MemoryConnection[], host: Host, millis: number): v
 }
 
 /**
- * Makes the network fast. A read through a follower needs three messages between the follower and its leader,
- * within one election timeout.
+ * Makes the network fast. A read through a follower needs three messages between follower and leader within
+ * one election timeout.
  */
 function fast(pipes: readonly MemoryConnection[]): void {
   for (const pipe of pipes) pipe.slow = [0, 0]

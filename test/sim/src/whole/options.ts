@@ -1,4 +1,4 @@
-// Rule: draws the options of a seed: sizes, speeds, clocks, disks and workloads. Only the seed decides them.
+// Rule: draws the options of a seed: sizes, speeds, clocks, disks and workloads.
 
 import { type Random, seededRandom } from '@latchkey/base'
 
@@ -17,7 +17,7 @@ export const WHOLE_WORKLOADS = [
 ] as const
 export type WholeWorkload = (typeof WHOLE_WORKLOADS)[number]
 
-/** The limit of the production code. No run has so many events, so no event is removed. */
+/** The limit of the production code. No run has more events, so no event is removed. */
 export const ALL_EVENTS = 100_000
 
 export interface WholeOptions {
@@ -42,7 +42,7 @@ export interface WholeOptions {
   readonly segmentBytes: number
   /** How many bytes a segment of the log grows at a time. */
   readonly growBytes: number
-  /** When a file of the event log has this many bytes, the next file begins. */
+  /** In bytes. A file of the event log is followed by the next file at this size. */
   readonly eventLogBytes: number
   /** How many events members keep. A watch that falls further behind ends with an error. */
   readonly events: number
@@ -134,8 +134,8 @@ function drawLoad(random: Random, workload: WholeWorkload) {
     keys: random.between(1, 5),
     locks: workload === 'waiters' || workload === 'sharing' ? 1 : random.between(1, 3),
     lease: [least, least * random.pick([1, 3])] as const,
-    // In the workload `idle`, the pauses are longer than leases and sessions, so that many of them end. With
-    // barriers, pauses are sometimes so long that a caller waits alone when its session ends.
+    // In the workload `idle`, many leases and sessions end during the pauses. With barriers, a caller
+    // sometimes waits alone when its session ends.
     think:
       workload === 'idle' ? 20_000 : random.pick(workload === 'barriers' ? [20, 200, 1_500] : [20, 60, 200]),
     faults: workload === 'idle' ? 0.1 : random.pick([0.2, 0.6, 1, 2]),

@@ -1,5 +1,5 @@
 // Driver: loads a copy of the compiled packages, with or without changes. Each copy has its own modules, so a
-// run with a known bug has no effect on later runs.
+// known bug has no effect on later runs.
 
 import type * as createStore from '../../../../packages/client/dist/store/create-store.js'
 import type * as clientClusterCheck from '../../../../packages/client/dist/wrong-cluster-check.js'

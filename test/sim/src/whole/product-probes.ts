@@ -1,10 +1,10 @@
-// Driver: observes what the lock rules of the compiled product do, without a change of the product.
+// Driver: observes the lock rules of the compiled product, which stays unchanged.
 
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import type { ProductModules } from './product-modules.js'
 
 export interface Probe {
-  /** Called for each entry, with the transaction of the lock rules and the reader of the commands. */
+  /** Called for each entry. */
   entry(tx: object, reader: object | undefined): void
   granted(tx: object, row: HoldRow): void
   left(tx: object, row: WaiterRow): void
@@ -16,7 +16,7 @@ export interface Probe {
 
 const observers = new WeakMap<ProductModules, { probe: Probe }>()
 
-/** From now on, `probe` receives the calls of this copy of the product. Only one run can have a probe at a time. */
+/** From now on `probe` receives the calls of this copy of the product. One run at a time can have a probe. */
 export function listen(product: ProductModules, probe: Probe): void {
   const ear = observers.get(product)
   if (ear !== undefined) {
@@ -40,8 +40,8 @@ function listenToLocks({ StateLockTransaction, BatchReader }: ProductModules, ea
   type Tx = InstanceType<ProductModules['StateLockTransaction']>
   const { prototype } = StateLockTransaction
   /**
-   * The reader of an entry is made just before the time of the entry passes. So the latest reader belongs to
-   * this entry.
+   * The reader of an entry is made just before the time of the entry passes, so the latest reader belongs to
+   * the entry.
    */
   let latestReader: object | undefined
   const isRead = (reader: object) => {
@@ -88,8 +88,8 @@ function listenToLocks({ StateLockTransaction, BatchReader }: ProductModules, ea
 }
 
 /**
- * Returns true if this write only says that the waiter has received its grant. A renewal or another acquire by
- * the same owner says so too, but the history of the lock records these two as such.
+ * Returns true if the write only records that the waiter has received its grant. A renewal or another acquire
+ * also records this, but the history of the lock has them already.
  */
 function isTouch(before: HoldRow | undefined, row: HoldRow): boolean {
   return (

@@ -1,4 +1,4 @@
-// Driver: when the faults have stopped, demands that every call ends, and checks the history of the run.
+// Driver: demands after the faults that every call ends, and checks the history of the run.
 
 import type { Client } from './clients/client.js'
 import { KEY_PREFIX, keyNames, mergedNames } from './clients/kv-workers.js'
@@ -11,7 +11,7 @@ import { isSharedKey } from './laws/shared-locks.js'
 import { endBarriers } from './clients/barrier-worker.js'
 import type { WholeWorld } from './whole-world.js'
 
-/** In simulated ms. When the faults have stopped, the cluster must finish each task within this time. */
+/** In simulated ms. After the faults, the cluster must finish each task within this time. */
 const PATIENCE = 60_000
 
 export async function demandProgress(world: WholeWorld): Promise<void> {
@@ -53,28 +53,29 @@ export async function demandProgress(world: WholeWorld): Promise<void> {
 }
 
 /**
- * Whether no operator changes the members, the leader has committed an entry of its own term, and all members
- * follow this leader. An operator may remove the leader and switch it off at once. Then the other members may
- * have to wait for an election timeout, and cluster time stands still meanwhile.
+ * True if no operator changes the members, the leader has committed an entry of its term, and all members
+ * follow the leader. An operator may remove the leader and switch it off. The other members then wait for an
+ * election timeout, and cluster time stands still.
  */
 function isCalm(world: WholeWorld): boolean {
   const leader = world.leader()?.member?.replica.node.raft
   const works = [...world.operators].some(({ life }) => !life.dead)
   if (works || leader === undefined || world.log.last.term !== leader.term) return false
-  // A member that was cut off may have a later term. It ends the leader's term when its connection comes back.
+  // A member that was cut off may have a later term. It ends the leader's term when its connection comes
+  // back.
   return world.membersNow().every(({ member }) => {
     const raft = member?.replica.node.raft
     return raft?.term === leader.term && raft.leader === leader.leader
   })
 }
 
-/** CT2: in a cluster without faults, cluster time goes on nearly as fast as real time, so leases end. */
+/** CT2: without faults, cluster time advances nearly as fast as real time, so leases end. */
 function demandTime(
   { log }: WholeWorld,
   before: { readonly time: number; readonly at: number },
   repairedAt: number,
 ): void {
-  // Cluster time need not count the time without a leader, so the entry `before` must be from after the faults.
+  // Cluster time need not count time without a leader, so `before` must be an entry from after the faults.
   if (before.at < repairedAt) return
   const truth = (log.last.at - before.at) / 1000
   const told = log.last.time - before.time
@@ -83,8 +84,7 @@ function demandTime(
 }
 
 /**
- * Makes calls that must succeed without faults: writes and reads each key, and acquires and releases each
- * lock.
+ * Writes and reads each key, and acquires and releases each lock. Without faults these calls must succeed.
  */
 async function lastCalls(world: WholeWorld, client: Client): Promise<void> {
   const { store, records, name, life } = client
@@ -129,7 +129,7 @@ function same(world: WholeWorld): boolean {
   return places.every((place) => place !== undefined && place === places[0])
 }
 
-/** Returns the watches that have not received the last changes, and have not ended with an error. */
+/** Returns the watches that lack the last changes and have no error. */
 function deafWatches({ records, finals }: WholeWorld): readonly WatchHistory[] {
   return records.watches.filter(
     (watch) => !watch.isOver && ![...finals].every(([key, value]) => watch.endsWith(key, value)),

@@ -7,14 +7,14 @@ interface World {
   readonly time: { readonly now: number }
   readonly cuts: Cuts
   readonly hosts: readonly Host[]
-  /** In µs, how long a client may wait. */
+  /** The limit of a client's wait, in µs. */
   readonly reach: { readonly limit: number }
   leader(): MemberServer | undefined
   membersNow(): readonly MemberServer[]
 }
 
 /**
- * Whether the leader reaches all other running members, this member reaches the leader or one of them, and
+ * True if the leader reaches all other running members, this member reaches the leader or one of them, and
  * nothing is slow.
  */
 export function reachesLeader(world: World, from: MemberServer): boolean {
@@ -31,7 +31,7 @@ export function reachesLeader(world: World, from: MemberServer): boolean {
   return from === leader || reach(from, leader) || others.some((one) => reach(from, one))
 }
 
-/** Whether a running member leads, a majority of the members runs, and nothing is cut or slow. */
+/** True if a running member leads, a majority of the members runs, and nothing is cut or slow. */
 export function clientsReachLeader(world: World): boolean {
   const leader = world.leader()
   const members = world.membersNow()

@@ -1,11 +1,11 @@
-// Driver: reports what a state machine applies and installs. The state machine does not notice.
+// Driver: reports what a state machine applies and installs, without a change of the state machine.
 
 import type { KvMachine } from '@latchkey/kv'
 import type { Entry, LogPosition, Membership } from '@latchkey/raft/core'
 import type { Applied } from '@latchkey/raft/node'
 
 interface MachineEvents<Notes> {
-  /** Runs one call of apply, and returns what was noted during the call. */
+  /** Runs an apply, and returns the notes that were made during the call. */
   during<T>(apply: () => T): { readonly result: T; readonly notes: Notes }
   applied(entries: readonly Entry[], results: readonly Applied[], notes: Notes): void
   installed(position: LogPosition, membership: Membership): void

@@ -35,15 +35,14 @@ import { clientsReachLeader, reachesLeader } from './reaches-leader.js'
 type Note = Parameters<LockHistory['applied']>[2][number]
 type RaftView = Parameters<ServerPorts['role']>[1]
 
-/** How the simulator runs a seed. */
 export interface WholeMode extends WorldMode {
-  /** The code of a member of another cluster, for the faults that need it. */
+  /** The product for a member of another cluster, if a fault needs such a member. */
   readonly foreignProduct?: ProductModules | undefined
 }
 
 export type Workers = (client: Client) => void
 
-/** The workloads whose clients make calls all the time. */
+/** In these workloads the clients make calls all the time. */
 const ALWAYS_ASKING: ReadonlySet<WholeWorkload> = new Set(['kv', 'power', 'snapshots'])
 
 /** In µs, the time until a connection is made. */
@@ -90,8 +89,7 @@ export class WholeWorld extends World<MemberServer> {
     this.records = new CallRecords(this.time, options)
     this.renewed = new RenewedHolds(options.drift)
     this.barriers = new BarriersAndLatches(2 + (options.seed % 3), 1 + (options.seed % 4))
-    // The clients of a single member have no other member. A client that connects while this member is down
-    // waits for this connection.
+    // A single member's client that connects while the member is down waits for this connection.
     const hasOthers = options.members >= 3
     this.reach = new NewLeaderInTime(
       options.electionTimeout,
@@ -182,7 +180,7 @@ export class WholeWorld extends World<MemberServer> {
     return server
   }
 
-  /** Adds a process that knows only the addresses of this cluster. */
+  /** Adds a client process that knows the addresses of this cluster. */
   addRemote(): Host {
     const host = this.newHost(`p${this.hosts.length}`)
     this.#startRemote(host)
@@ -261,10 +259,7 @@ export class WholeWorld extends World<MemberServer> {
     this.#startRemote(host)
   }
 
-  /**
-   * Gives new addresses to clients that have missed every change, so that no member that they knew is left.
-   * In production, an operator does so.
-   */
+  /** Gives new addresses to clients whose known members are all gone. In production an operator does this. */
   findMembersAgain(): void {
     for (const { life, findsMembers } of [...this.clients])
       if (!life.dead && !findsMembers && life.host.name.startsWith('p')) this.restartClient(life.host)
@@ -332,8 +327,7 @@ export class WholeWorld extends World<MemberServer> {
     results: readonly Applied[],
     notes: readonly (readonly Note[])[],
   ): void {
-    // A joining member knows no members until an entry lists them. The first members know them from the
-    // start.
+    // A joining member knows no members before an entry lists them. The first members know them at the start.
     const known = server.member?.replica.node.applied.membership.voters.length ?? 0
     entries.forEach((entry, i) => {
       const result = results[i]

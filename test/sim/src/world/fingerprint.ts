@@ -1,5 +1,4 @@
-// Rule: computes one number from everything that happens in a run. Two runs are equal if their numbers are
-// equal.
+// Rule: one number for everything that happens in a run. Equal runs have equal numbers.
 
 export class Fingerprint {
   #low = 0x9e3779b9 | 0
@@ -19,7 +18,7 @@ export class Fingerprint {
     for (let i = 0; i < text.length; i++) this.add(text.charCodeAt(i))
   }
 
-  /** Returns the present value, for a state whose hash is computed step by step. */
+  /** For a state whose hash is computed step by step. */
   value(): number {
     return ((this.#high & 0x1fffff) >>> 0) * 2 ** 32 + (this.#low >>> 0)
   }

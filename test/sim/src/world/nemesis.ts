@@ -9,12 +9,10 @@ export interface TimedFault extends NumberedFault {
   readonly at: number
 }
 
-/** Repairs something when the time of a fault is over. */
 export type Undo = (repair: () => void) => void
 
 export abstract class Nemesis<Fault extends TimedFault> {
   readonly #world: World
-  /** The repairs of what is broken now. */
   readonly #repairs = new Set<() => void>()
   #over = false
 
@@ -39,7 +37,7 @@ export abstract class Nemesis<Fault extends TimedFault> {
   /** Called before something is broken or repaired. */
   protected changes(): void {}
 
-  /** Runs a later part of a fault, if the faults are not over by then. */
+  /** Runs a later part of a fault, unless the faults are over. */
   protected later(micros: number, run: () => void): void {
     const once = () => {
       if (!this.#repairs.delete(once)) return
@@ -54,19 +52,18 @@ export abstract class Nemesis<Fault extends TimedFault> {
     return (repair) => this.later(micros, repair)
   }
 
-  /** No fault happens any more. What is broken now stays broken. */
+  /** After this call no fault happens. What is broken stays broken. */
   end(): void {
     this.#over = true
     this.#repairs.clear()
   }
 
-  /** Repairs everything that is broken now. */
   repairAll(): void {
     for (const repair of [...this.#repairs]) repair()
   }
 }
 
-/** A pair of machines, of which the first no longer reaches the second. */
+/** The first machine no longer reaches the second. */
 type Pair = readonly [from: Host, to: Host]
 
 export const bothWays = (one: Host, others: readonly Host[]): readonly Pair[] =>
@@ -77,7 +74,7 @@ export const bothWays = (one: Host, others: readonly Host[]): readonly Pair[] =>
       [other, one],
     ])
 
-/** Returns the function that repairs the cut. It works once. */
+/** The returned function repairs the cut. */
 export function cut(cuts: Cuts, pairs: readonly Pair[], undo: Undo): () => void {
   for (const [from, to] of pairs) cuts.cut(from.index, to.index)
   let isCut = true

@@ -1,5 +1,5 @@
-// Driver: what the members of both profiles have in common: a machine with a disk, which outlives a crash, and
-// the process that starts and dies on the machine.
+// Driver: the common part of the members of both profiles: a machine with a disk, and a process on the
+// machine. The disk outlives a crash.
 
 import type { Random } from '@latchkey/base'
 import type { checkInvariants, MemberId, Raft } from '@latchkey/raft/core'
@@ -12,18 +12,18 @@ import type { WorldMember } from './world.js'
 export interface SimulatedMemberPorts {
   readonly host: Host
   readonly random: Random
-  /** Raft's laws. Undefined if they do not judge this member. */
+  /** Undefined if Raft's laws do not judge this member. */
   readonly laws?: LawChecker
-  /** Runs a part of the laws. What it throws ends the run. */
+  /** Runs a check of the laws. An error of the check ends the run. */
   judge(part: () => void): void
   note(line: () => string): void
 }
 
 interface DiskSpeed {
-  /** In microseconds: the shortest sync, and the longest addition to it. */
+  /** In µs. A sync takes at least `syncBase`, and at most `syncTail` longer. */
   readonly syncBase: number
   readonly syncTail: number
-  /** In microseconds: the longest sync of a slow disk. */
+  /** In µs. A slow disk does not take longer than this. */
   readonly longest: number
 }
 
@@ -31,9 +31,9 @@ export abstract class SimulatedMember<Opened> implements WorldMember {
   readonly id: MemberId
   readonly host: Host
   abstract readonly disk: MemoryDisk
-  /** A slow disk takes that many times as long. */
+  /** The factor by which a sync of a slow disk takes longer. */
   slowness = 1
-  /** True if an operation of the disk fails. Then the member may stop by itself. */
+  /** After a failed operation of the disk, the member may stop by itself. */
   protected sick = false
   readonly #ports: SimulatedMemberPorts
 
@@ -59,7 +59,7 @@ export abstract class SimulatedMember<Opened> implements WorldMember {
   protected abstract open(life: HostProcess): Promise<Opened>
   protected abstract opened(life: HostProcess, opened: Opened): void
   protected abstract failed(life: HostProcess, error: Error): void
-  /** The process is dead, and with `power` the machine is off. Its disk has not changed yet. */
+  /** The process is dead. With `power` the machine is off. The disk still has its old content. */
   protected abstract died(power: boolean): void
 
   boot(): void {
@@ -71,7 +71,7 @@ export abstract class SimulatedMember<Opened> implements WorldMember {
     )
   }
 
-  /** The process dies. With `power`, the machine loses power too, and what was not synced is lost. */
+  /** With `power` the machine loses power, and what was not synced is lost. */
   crash(power: boolean): void {
     if (this.host.life === undefined) return
     this.#ports.note(() => `${this.id} dies (${power ? 'power' : 'kill'})`)
@@ -83,7 +83,6 @@ export abstract class SimulatedMember<Opened> implements WorldMember {
     else this.disk.kill(this.#ports.random)
   }
 
-  /** Something reaches the process. */
   reach(run: (replica: Replica) => void): void {
     this.host.life?.deliver(() => this.replica && run(this.replica))
   }
@@ -96,7 +95,7 @@ export abstract class SimulatedMember<Opened> implements WorldMember {
     this.reach(({ node }) => node.compact(0, 0))
   }
 
-  /** Microseconds that an operation of the disk takes. */
+  /** Returns how long an operation of the disk takes, in µs. */
   protected delay(kind: DiskOp['kind'], random: Random, { syncBase, syncTail, longest }: DiskSpeed): number {
     if (kind !== 'sync' && kind !== 'syncDir') return random.between(5, 100)
     const u = random.float()

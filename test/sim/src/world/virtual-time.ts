@@ -1,5 +1,5 @@
-// Driver: simulated time. Each turn runs one event. Before the next event, every promise that can continue
-// has continued.
+// Driver: simulated time. Each turn runs one event. All promises that can continue do so before the next
+// event.
 //
 // Law: only the heap of events decides what happens next. Promises continue in the order in which the tested
 // code made them. No timer, socket or thread of this machine takes part, so the same seed always makes the
@@ -9,16 +9,11 @@ import { NoProgress } from '../laws/verdict.js'
 import { Fingerprint } from './fingerprint.js'
 import { EventHeap } from '@latchkey/raft/memory'
 
-/** The most events in one seed. A run with more events counts as a failure, because its events never end. */
+/** A run with more events fails, because its events never end. */
 export const EVENT_BUDGET = 2_000_000
-/**
- * The most readings of clocks in one event. More readings show an endless loop of promises that wake each
- * other.
- */
+/** More readings of clocks in one event show an endless loop of promises. */
 const LOOKS = 200_000
-/**
- * How many immediates are queued at a time. Between two immediates, Node lets all ready promises continue.
- */
+/** How many immediates are queued at a time. Between two of them, Node lets all ready promises continue. */
 const TURNS = 64
 
 const call = (run: () => void): void => run()
@@ -42,14 +37,13 @@ export class VirtualTime {
   }
 
   /**
-   * Returns a number that grows with each call. The number orders what clients did and saw, also within one
-   * microsecond.
+   * Returns a number that grows with each call. It orders what clients did and saw within one microsecond.
    */
   instant(): number {
     return ++this.#instants
   }
 
-  /** Called at each reading of a clock. An endless loop of promises also reads a clock at some point. */
+  /** Called at each reading of a clock. An endless loop of promises also reads a clock. */
   looked(): void {
     if (++this.#looks > LOOKS) {
       const storm = new NoProgress(
@@ -69,7 +63,7 @@ export class VirtualTime {
     this.#heap.push(Math.max(this.now, Math.floor(micros)), call, run)
   }
 
-  /** Runs events until the given time, or until `done` returns true. `laws` runs between two events. */
+  /** Runs events until the time `until`, or until `done` returns true. `laws` runs between two events. */
   async run(until: number, laws: () => void, done: () => boolean = () => false): Promise<void> {
     let over = false
     const turn = () => {

@@ -1,5 +1,5 @@
-// Driver: the common part of the simulated worlds of both profiles: time, machines, network cuts, Raft's laws
-// and the trace. The seed, the options and the list of faults decide everything that happens.
+// Driver: the common part of the simulated worlds of both profiles: time, machines, network, Raft's laws and
+// the trace. The seed, the options and the faults decide everything that happens.
 
 import { type Logger, type Random, silentLogger } from '@latchkey/base'
 import type { MemberId, Raft } from '@latchkey/raft/core'
@@ -12,7 +12,7 @@ import { VirtualTime } from './virtual-time.js'
 
 export interface WorldMode {
   readonly trace?: boolean
-  /** If true, the run does not check the laws that notice a wrong step before it has done harm. */
+  /** True skips the laws that notice a wrong step before it has done harm. */
   readonly outerOnly?: boolean
 }
 
@@ -20,16 +20,15 @@ export interface WorldMember {
   readonly id: MemberId
   readonly host: Host
   readonly raft: Raft | undefined
-  /** The id of the cluster that the running process knows, or ''. */
+  /** The id of the cluster, or '' if the process does not know its cluster. */
   readonly clusterId: string
 }
 
 type HostOptions = ConstructorParameters<typeof Host>[4]
 
-/** How many lines of a trace the world keeps at most. */
 const TRACE_LINES = 200_000
 
-/** Returns by how many µs a timer fires late: usually a little, sometimes much. */
+/** Returns how many µs late a timer fires. */
 const lateness = (random: Random): number =>
   random.chance(0.02) ? random.between(0, 20_000) : random.between(0, 300)
 
@@ -60,16 +59,15 @@ export abstract class World<Member extends WorldMember = WorldMember> {
     return count
   }
 
-  /** A law with which this world receives the events of the laws. */
+  /** The law by which this world receives the events. */
   protected abstract get ownLaw(): Law
 
-  /** In microseconds, how long faults happen. */
+  /** In µs, how long faults happen. */
   abstract get duration(): number
 
   /** What happened in the run, by name. */
   abstract get counts(): Readonly<Record<string, number>>
 
-  /** Starts the members. */
   abstract start(): void
 
   protected cutsChanged(): void {
@@ -96,14 +94,13 @@ export abstract class World<Member extends WorldMember = WorldMember> {
     return found
   }
 
-  /** Checks the laws of this world after each event. */
   protected look(): void {}
 
   run(until: number, done?: () => boolean): Promise<void> {
     return this.time.run(until, () => this.look(), done)
   }
 
-  /** Runs a check of the laws. An error of the check ends the run. */
+  /** An error of the check ends the run. */
   judge(part: () => void): void {
     try {
       part()

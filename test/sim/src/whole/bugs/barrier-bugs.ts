@@ -12,7 +12,7 @@ const barrierBug = (name: string, id: string, seeds: number, ...changes: WholeBu
   seeds,
 })
 
-/** Clients make few calls, so a party waits for long, and its session may end during the wait. */
+/** Clients make few calls, so a caller waits for long, and its session may end during the wait. */
 const seldom = (name: string, id: string, ...changes: WholeBug['changes']): WholeBug => ({
   ...barrierBug(name, id, 100, ...changes),
   options: { think: 1_500, clients: 3, embedded: 0, sessionLife: 1_500, faults: 2, members: 3 },

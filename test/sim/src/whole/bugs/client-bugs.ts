@@ -18,7 +18,7 @@ import {
   inSilenceDetector,
 } from './product-exports.js'
 
-/** One client after the other is suspended, and its wall clock is set back by 0.8 s during the suspension. */
+/** One client after the other is suspended. During the suspension its wall clock is set back by 0.8 s. */
 const SUSPENDED_AND_SET_BACK = Array.from({ length: 40 }, (_, i) => ({
   at: 1_000_000 + Math.floor(i / 2) * 250_000 + (i % 2) * 10_000,
   kind: i % 2 === 0 ? ('clientSuspend' as const) : ('wall' as const),
@@ -27,7 +27,7 @@ const SUSPENDED_AND_SET_BACK = Array.from({ length: 40 }, (_, i) => ({
   millis: i % 2 === 0 ? 150 : 40,
 }))
 
-/** The client with mirrors is cut off so long that the members may remove the events that it misses. */
+/** The client with mirrors is cut off for so long that the members may remove events that it needs. */
 const CUT_OFF_THREE_TIMES = [1_000_000, 3_000_000, 5_000_000].map((at) => ({
   at,
   kind: 'clientCut' as const,

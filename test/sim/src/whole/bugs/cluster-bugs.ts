@@ -11,7 +11,7 @@ const met = (kind: WholeFault['kind']): readonly WholeFault[] => [
   { at: 2_000_000, kind, who: 0, other: 0, millis: 8_000 },
 ]
 
-/** A member that does not wait for the answers of strangers, or does not stop because of an answer. */
+/** The member does not wait for the answers of unknown addresses, or does not stop because of an answer. */
 const oneCluster = (careless: { readonly waits: boolean; readonly stops: boolean }): Change =>
   inMemberClusterCheck(
     'OneCluster',
@@ -26,7 +26,7 @@ const oneCluster = (careless: { readonly waits: boolean; readonly stops: boolean
       },
   )
 
-/** A client takes each address for a member of the first cluster that has answered. */
+/** The client takes all addresses for members of the first cluster that has answered. */
 const SAME_CLUSTER_EVERYWHERE = inClientClusterCheck(
   'OneCluster',
   (Real) =>

@@ -17,7 +17,7 @@ import {
   inSessions,
 } from './product-exports.js'
 
-/** True when a release was executed and its answer is not stored yet. */
+/** True after a release was executed, until its answer is stored. */
 let isReleased = false
 
 const NEW_HOLD = {

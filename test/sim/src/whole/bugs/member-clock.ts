@@ -1,5 +1,5 @@
-// Driver: remembers the clock of the member that applies entries. Two known bugs read this clock while they
-// apply an entry.
+// Driver: remembers the clock of the member that applies entries. Two known bugs read this clock during the
+// apply.
 
 import type { Clock } from '@latchkey/base'
 import { inStateMachine } from './product-exports.js'
@@ -22,5 +22,5 @@ export const REMEMBER_CLOCK = inStateMachine(
     },
 )
 
-/** In ms, from 0 to 49. Each member has another value at the same entry. */
+/** In ms, from 0 to 49. The members have different values at the same entry. */
 export const readingOfMember = (): number => Math.floor(clock?.now() ?? 0) % 50

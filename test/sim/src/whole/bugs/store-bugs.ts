@@ -22,8 +22,8 @@ import {
 const SLOW_DISK = { syncBase: 3_000, syncTail: 200_000, faults: 2 } as const
 
 /**
- * The log writer reports some batches as durable before they are synced. `isEarly` chooses these batches. `isIdle`
- * is true if no other batch is being written.
+ * The log writer reports the batches that `isEarly` chooses as durable before they are synced. `isIdle` is
+ * true if no other batch is being written.
  */
 const SAYS_DURABLE_AT_ONCE = (isEarly: (batch: PersistBatch, isIdle: boolean) => boolean): Change =>
   inLogWriter(
@@ -216,11 +216,11 @@ export const storeBugs: readonly WholeBug[] = [
       syncTail: 200_000,
       electionTimeout: 300,
       heartbeat: 30,
-      // Large files, so that a record whose end is lost does not pass the end of its file.
+      // The files are large, so that a record without its end stays inside its file.
       segmentBytes: 65_536,
       growBytes: 16_384,
     },
-    // Ten power losses, so that one of them comes while a large record is being written.
+    // One of the ten power losses comes during the write of a large record.
     faults: Array.from({ length: 10 }, (_, i) => ({
       at: 600_000 + i * 500_000,
       kind: 'power',

@@ -49,7 +49,7 @@ export const timeBugs: readonly WholeBug[] = [
             override received(...args: Parameters<InstanceType<typeof Real>['received']>) {
               const answer = super.received(...args)
               const owner = ownerIn(answer)
-              // The member sends no time with an answer that it has stored.
+              // A stored answer has no time.
               if (args[2].time === 0 && owner !== undefined)
                 this.bound.learn(owner[7], this.now(), this.now())
               return answer

@@ -26,8 +26,8 @@ export async function barrierWorker(world: WholeWorld, client: Client): Promise<
 }
 
 /**
- * K72: at each member, as many parties wait as the open sessions have waits. A session also counts its waits for
- * locks, so this check works only while nobody waits for a lock.
+ * K72: the open sessions have as many waits as there are parties. A session also counts its waits for locks,
+ * so the check works only if nobody waits for a lock.
  */
 function lookAtSessions({ members }: WholeWorld): void {
   for (const { id, member } of members) {
@@ -77,9 +77,7 @@ async function enterOnce(
   }
 }
 
-/**
- * Makes only one call for each name. A second call could arrive after the removal and create another latch.
- */
+/** One call for each name. A second call could arrive after the removal and create another latch. */
 async function creates({ barriers }: WholeWorld, { store }: Client): Promise<void> {
   const name = latchName(barriers.round)
   const latch = barriers.latch(name)
@@ -142,10 +140,7 @@ async function remove(
   await store.latches.remove(name)
 }
 
-/**
- * Called when the faults have stopped. Opens every latch and barrier with waiters, until nobody waits any more
- * (K70).
- */
+/** Called after the faults. Opens every latch and barrier with waiters until nobody waits (K70). */
 export async function endBarriers(world: WholeWorld, client: Client): Promise<void> {
   const { barriers } = world
   for (const name of barriers.latchNames) {

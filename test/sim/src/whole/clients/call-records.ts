@@ -1,4 +1,4 @@
-// Driver: the common records of all clients: their calls, whether they continue, and what they saw.
+// Driver: the records of all clients: their calls, and what they saw.
 
 import type { VirtualTime } from '../../world/virtual-time.js'
 import { LawBroken } from '../../laws/verdict.js'
@@ -13,7 +13,7 @@ export interface Fault {
   readonly outcome: string
 }
 
-/** The error codes that a call may get at any time. Any other code is a failure of the run. */
+/** A call may get these error codes at any time. Any other code is a failure of the run. */
 const USUAL = new Set([
   'ERR_NO_LEADER',
   'ERR_TIMEOUT',
@@ -36,10 +36,10 @@ export class CallRecords {
   readonly watches: WatchHistory[] = []
   readonly mirrors: MirrorHistory[] = []
   readonly states = new StoreStates()
-  /** True if the workers begin no new calls. */
+  /** True if the workers must begin no new calls. */
   stopping = false
   /**
-   * True if a member of another cluster was at an address of this cluster. Then a client may get an error
+   * True if a member of another cluster was at an address of this cluster. A client may then get an error
    * about two clusters.
    */
   twoClusters = false
@@ -57,7 +57,6 @@ export class CallRecords {
     return `w${++this.#words}`
   }
 
-  /** Runs a call on a key and records its result. */
   async record(
     client: string,
     key: string,

@@ -1,11 +1,11 @@
-// Driver: the processes of clients, and their records of calls. The stores are the production code.
+// Driver: a client: a process with a store, and the records of its calls. The store is the production code.
 
 import type { Random } from '@latchkey/base'
 import type { ClientStore } from '@latchkey/client'
 import type { HostProcess } from '@latchkey/raft/memory'
 import type { CallRecords } from './call-records.js'
 
-/** One store in one process. All its work ends with the process. */
+/** All work of the client ends with its process. */
 export class Client {
   readonly name: string
   readonly life: HostProcess
@@ -30,7 +30,7 @@ export class Client {
     this.#reachability = reachability
   }
 
-  /** Whether the client is inside a removed member and knows this. */
+  /** True if the client is inside a removed member that knows of its removal. */
   get isStranded(): boolean {
     return this.#reachability.stranded()
   }
@@ -39,28 +39,28 @@ export class Client {
     return this.#reachability.untold()
   }
 
-  /** Whether some member that the client knows can serve it. */
+  /** True if a member that the client knows can serve the client. */
   get findsMembers(): boolean {
     return this.#reachability.found(this.store.engine.cluster?.members.map(([, url]) => url) ?? [])
   }
 
-  /** Waits for this time by the local clock, in ms. If the process dies, the promise never resolves. */
+  /** In ms of the local clock. If the process dies, the promise never resolves. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => this.life.clock.after(ms, resolve))
   }
 
-  /** Waits a while. Resolves to false if the client must begin nothing new. */
+  /** Waits for a random time. Resolves to false if the client must begin nothing new. */
   async goesOn(): Promise<boolean> {
     await this.sleep(1 + this.random.float() * this.records.options.think)
     return !this.records.stopping
   }
 }
 
-/** Which members a client can reach, as an observer of everything knows it. */
+/** What an observer of the whole world knows about the members that a client reaches. */
 export interface Reachability {
   stranded(): boolean
-  /** Whether no member serves the client and the client cannot find this out. */
+  /** True if no member serves the client and the client cannot find this out. */
   untold(): boolean
-  /** Whether a member serves the client at one of its given addresses, or at an address that it learned. */
+  /** True if a member serves the client at one of its given addresses, or at an address of `told`. */
   found(told: readonly string[]): boolean
 }

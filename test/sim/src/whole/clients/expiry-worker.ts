@@ -1,5 +1,5 @@
-// Driver: a workload with keys that have a ttl or a session. Each client has some keys of its own, and puts
-// them in every possible way.
+// Driver: a workload with keys that have a ttl or a session. Each client puts its own keys in every possible
+// way.
 
 import { EXPIRY_PREFIX } from '../laws/key-expiry.js'
 import type { Client } from './client.js'

@@ -89,8 +89,8 @@ export async function sequenceWorker(client: Client): Promise<void> {
 }
 
 /**
- * Reads events until the run is over. If the watch ends with an error, the reader continues after its last
- * event. If it fell too far behind, the reader begins a new watch.
+ * Reads events until the run is over. After an error of the watch, the reader continues after its last event.
+ * A reader that fell too far behind begins a new watch.
  */
 export async function watchWorker(client: Client): Promise<void> {
   const { records, store } = client

@@ -47,7 +47,7 @@ const HABITS: Readonly<Record<Habit, Run>> = {
     await hold.release()
   },
 
-  /** Never renews, and writes as long as the lock is held. So the last write is sent as late as possible. */
+  /** Never renews, and writes as long as the lock is held. The last write is sent as late as possible. */
   async deadline(world, client, key) {
     const { store, random } = client
     const lease = leaseOf(client)
@@ -135,7 +135,6 @@ async function work(client: Client, key: string, hold: Hold<'string'>, millis: n
   }
 }
 
-/** Makes a write that only this hold may make. */
 async function write({ records }: Client, key: string, hold: Hold<'string'>): Promise<void> {
   try {
     await hold.kv.put(`guarded/${key}`, records.word(), { timeout: 1_000 })

@@ -5,7 +5,7 @@ import type { MemberServer } from '../members/member-server.js'
 import type { WholeWorld } from '../whole-world.js'
 import type { Client } from './client.js'
 
-/** How many members the cluster has at most. The simulator has no more names. */
+/** The most members of the cluster. The simulator has no more names. */
 const MOST = 7
 
 export async function membersWorker(world: WholeWorld, client: Client): Promise<void> {
@@ -27,9 +27,7 @@ export async function membersWorker(world: WholeWorld, client: Client): Promise<
 const present = ({ members }: WholeWorld): readonly MemberServer[] =>
   members.filter(({ retired, leftAlone }) => !retired && !leftAlone)
 
-/**
- * Returns a member that was removed but not switched off, and that is now added again with its old directory.
- */
+/** Returns a removed member that still runs. It is added again with its old directory. */
 function comesBack({ members }: WholeWorld, { random }: Client): MemberServer | undefined {
   const left = members.filter(({ leftAlone }) => leftAlone)
   if (left.length === 0 || random.chance(0.5)) return undefined
@@ -44,7 +42,7 @@ async function remove(client: Client, server: MemberServer): Promise<void> {
   else server.leftAlone = true
 }
 
-/** M15: repeats the change after any result. The cluster must not make the change twice. */
+/** M15: repeats the change after any error. The cluster must not make the change twice. */
 export async function insist(client: Client, run: () => Promise<void>): Promise<void> {
   for (;;) {
     try {

@@ -1,5 +1,5 @@
-// Driver: the mirrors of a client. If a mirror ends, the worker opens another one. Each shown state is given
-// to the law.
+// Driver: the mirrors of a client. After a mirror has ended, the worker opens another one. The law gets each
+// shown state.
 
 import type { Mirror } from '@latchkey/client'
 import { MirrorHistory } from '../laws/mirrors.js'

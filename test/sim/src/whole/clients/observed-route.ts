@@ -1,5 +1,5 @@
-// Rule: the connection of an embedded store, with an observer of its requests and answers, through its own
-// member or through another one.
+// Rule: observes the requests and answers of an embedded store. The store reaches the leader through its own
+// member or another member.
 
 import type { Dial, Route } from '@latchkey/client'
 import { decodeAnswer, errorOf, type LinkReply } from '@latchkey/protocol'
@@ -48,7 +48,7 @@ const bound = (events: Parameters<Dial>[0]) => ({
   cutOff: (isCutOff: boolean) => events.cutOff?.(isCutOff),
 })
 
-/** With these errors, a member has lost a command or knows no leader, so it has not served the client. */
+/** With these errors a member has lost a command or knows no leader. The client was not served. */
 const NOT_SERVED: ReadonlySet<string> = new Set(['ERR_OUTCOME_UNKNOWN', 'ERR_NO_LEADER', 'ERR_BUSY'])
 
 function isServed({ never, answer }: Extract<LinkReply, { kind: 'answer' }>): boolean {

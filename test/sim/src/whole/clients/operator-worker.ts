@@ -1,10 +1,10 @@
-// Driver: an operator rebuilds one member after the other. Each of them gets its state again from the other
+// Driver: an operator rebuilds one member after the other. The rebuilt member gets its state from the other
 // members.
 
 import type { WholeWorld } from '../whole-world.js'
 import type { Client } from './client.js'
 
-/** The smallest cluster in which a member can be rebuilt while another one is down. */
+/** In a smaller cluster, no member can be rebuilt while another member is down. */
 const LEAST = 3
 
 export async function operatorWorker(world: WholeWorld, client: Client): Promise<void> {

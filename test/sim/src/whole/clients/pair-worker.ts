@@ -1,6 +1,6 @@
 // Driver: a workload with two keys that are always written together, by every call that changes or reads
-// several keys. The two keys count as one register. A read that sees them differ has seen the middle of an
-// atomic step.
+// several keys. The keys are one register. A read with two different values has seen the middle of an atomic
+// step.
 
 import type { WriteOp } from '@latchkey/protocol'
 import { LawBroken } from '../../laws/verdict.js'
@@ -18,7 +18,7 @@ interface Limit {
 
 export async function pairWorker(client: Client): Promise<void> {
   while (await client.goesOn()) {
-    // All clients use the same register. The wait limits the number of calls, so that the search for an order
+    // All clients use one register. The pause limits the number of calls, so that the search for an order
     // ends.
     await client.sleep(client.random.between(20, 300))
     await anyStep(client, { timeout: client.random.pick([300, 2_000]) })
@@ -71,7 +71,7 @@ async function anyStep(client: Client, limit: Limit): Promise<void> {
   }
 }
 
-/** Replaces the value that was read, if it is still the present value. */
+/** Replaces the read value if it is still the present value. */
 async function compare(
   client: Client,
   limit: Limit,
@@ -112,7 +112,7 @@ async function byScan({ store }: Client, limit: Limit): Values {
   return found.map(({ value }) => value as string)
 }
 
-/** Reads from a frozen view. If the view is gone, there is no answer. */
+/** Reads from a view. If the view is gone, there is no answer. */
 async function byIteration(client: Client, limit: Limit): Values {
   const values: string[] = []
   try {

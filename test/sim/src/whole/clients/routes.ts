@@ -1,5 +1,5 @@
-// Driver: how clients reach members. Remote clients use addresses and the production check that all addresses
-// belong to one cluster. Embedded clients use the member in their own process.
+// Driver: connections of clients to members. Remote clients use addresses, and check that all addresses
+// belong to one cluster. Embedded clients use the member in their process.
 
 import type { Logger } from '@latchkey/base'
 import type { Route } from '@latchkey/client'
@@ -40,8 +40,8 @@ export function embeddedRoute(world: Surroundings, life: HostProcess, server: Me
     onGone: (run) => server.onGone(run),
     onSettled: (run) => server.onOpened(run),
   })
-  // In this workload, no operator removes members. So an embedded store must be served as long as there is a way
-  // to the leader.
+  // In the workload kv no operator removes members. So an embedded store must be served as long as the leader
+  // can be reached.
   if (world.options.workload !== 'kv') return route
   return observedRoute(route, {
     asked: () => world.reach.asked(life, world.time.now),

@@ -1,12 +1,12 @@
-// Driver: a workload with shared locks and semaphores: readers at the same time, writers between them,
-// writers that become readers, permits one by one and three at once, and guarded writes.
+// Driver: a workload with shared locks and semaphores: readers, writers, writers that become readers, one or
+// three permits at a time, and guarded writes.
 
 import type { Hold, HoldSet, Leadership, Permit } from '@latchkey/lock'
 import { SHARED_PREFIX } from '../laws/shared-locks.js'
 import type { WholeWorld } from '../whole-world.js'
 import type { Client } from './client.js'
 
-/** Returns one name more than asked for, so that sets of locks can choose. */
+/** Returns one more name than `count`, so that sets of locks can choose. */
 export const sharedNames = (count: number): string[] =>
   Array.from({ length: count + 1 }, (_, i) => `${SHARED_PREFIX}${i}`)
 export const SEMAPHORE = 'semaphore'
@@ -60,7 +60,7 @@ async function writes(world: WholeWorld, client: Client, key: string): Promise<v
   const believer = world.holds.began(client.name, client.life, key, hold.token, () => hold.held)
   await work(client, key, hold)
   if (random.chance(0.4)) {
-    // From the moment of the request on, other callers may share the lock.
+    // Other callers may share the lock from the moment of the request.
     believer.permits = 1
     await hold.downgrade()
     await work(client, key, hold)
@@ -89,10 +89,7 @@ async function takesAll(world: WholeWorld, client: Client): Promise<void> {
   await leave(client, set, terms)
 }
 
-/**
- * Acquires one lock inside another one, in any order. Two callers that do so at the same time may close a
- * circle.
- */
+/** Acquires one lock inside another one, in any order. Two such callers may wait for each other. */
 async function crosses(world: WholeWorld, client: Client, outer: string): Promise<void> {
   const { random, store, name, life, records } = client
   const others = sharedNames(records.options.locks).filter((one) => one !== outer)
@@ -147,7 +144,7 @@ async function work(client: Client, key: string, hold: Held): Promise<void> {
     if (random.chance(0.15) && 'rotate' in hold) {
       const { token } = hold
       await hold.rotate().catch((error) => records.fault(error))
-      // Work with the old token. It is refused from the entry of the rotation on.
+      // A write with the old token is refused after the entry of the rotation.
       const guard = { key, token, shared: true }
       await store.put(at, records.word(), { guard, timeout: 1_000 }).catch((error) => records.fault(error))
     }
@@ -159,7 +156,7 @@ async function work(client: Client, key: string, hold: Held): Promise<void> {
   }
 }
 
-/** Some holds that are not renewed are not released either, so they end with their leases. */
+/** Some holds without renewals are not released and end with their leases. */
 async function leave({ random }: Client, hold: Held, { renew }: Drawn): Promise<void> {
   if (renew || random.chance(0.7)) await hold.release()
 }

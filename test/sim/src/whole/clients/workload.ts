@@ -1,4 +1,4 @@
-// Rule: decides which workers the clients have in each workload.
+// Rule: the workers of the clients in each workload.
 
 import type { WholeWorkload } from '../options.js'
 import type { WholeWorld } from '../whole-world.js'
@@ -39,8 +39,7 @@ export function employ(world: WholeWorld, client: Client): void {
     start(sequenceWorker(client))
     start(watchWorker(client))
     start(pairWorker(client))
-    // Only one remote client and the embedded clients have mirrors, because the check of each shown state
-    // takes time.
+    // One remote client and the embedded clients have mirrors. The check of each shown state takes time.
     if (client.name === 'p0' || !client.name.startsWith('p'))
       for (const prefix of [KEY_PREFIX, PAIR_PREFIX]) start(mirrorWorker(client, prefix))
   }

@@ -32,8 +32,8 @@ function judgeWord(key: string, { word, end, refused }: KeyCall, places: Readonl
 }
 
 /**
- * Goes through the words from the last to the first. No word may have been acknowledged before a word that
- * stands in front of it was sent.
+ * Goes through the words from the last to the first. An error is a word that was acknowledged before a word
+ * in front of it was sent.
  */
 function judgeOrder(key: string, ops: readonly KeyCall[], places: ReadonlyMap<string, number>): void {
   const merged = ops.filter(({ kind, word }) => kind === 'merge' && places.has(word))

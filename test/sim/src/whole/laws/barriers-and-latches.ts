@@ -22,7 +22,7 @@ interface Enter {
 interface Latch {
   created: 'no' | 'maybe' | 'yes'
   removing: boolean
-  /** The sum of the counts of all begun calls. `answered` is the sum of the answered calls. */
+  /** `begun` is the sum of the counts of all begun calls, and `answered` of the answered calls. */
   begun: number
   answered: number
   opened: boolean
@@ -36,7 +36,7 @@ export class BarriersAndLatches {
   readonly #broken = new Set<number>()
   readonly #latches = new Map<string, Latch>()
   readonly #waits = new Set<{ readonly life: HostProcess }>()
-  /** The number of the latch that all clients use now. Each name is used for only one latch. */
+  /** The number of the present latch. Each name is used for one latch. */
   round = 0
 
   constructor(parties: number, count: number) {
@@ -44,7 +44,7 @@ export class BarriersAndLatches {
     this.count = count
   }
 
-  /** How many calls of living processes still wait. */
+  /** How many calls of living processes wait. */
   get pending(): number {
     const enters = [...this.#enters].filter(({ state, life }) => state === 'pending' && !life.dead)
     return enters.length + [...this.#waits].filter(({ life }) => !life.dead).length
@@ -148,7 +148,7 @@ export class BarriersAndLatches {
       throw new LawBroken('one end for all', `${name} opened for one, and was removed for another who waited`)
   }
 
-  /** `answered` is the sum of the counts that were answered before this call began. */
+  /** `answered` is the sum of the counts of all calls that were answered before this call began. */
   counted(name: string, left: number, answered: number): void {
     const latch = this.latch(name)
     const [least, most] = [Math.max(0, this.count - latch.begun), Math.max(0, this.count - answered - 1)]
@@ -157,10 +157,7 @@ export class BarriersAndLatches {
     if (left === 0) this.opened(name)
   }
 
-  /**
-   * A call found no latch with this name. `created` says whether the latch certainly existed before the call
-   * began.
-   */
+  /** A call found no latch with this name. `created` is true if the latch existed before the call began. */
   absent(name: string, created: boolean): void {
     if (created && !this.latch(name).removing)
       throw new LawBroken('enough was counted', `${name} is gone, and nobody removed it`)

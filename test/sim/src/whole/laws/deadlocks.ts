@@ -1,10 +1,8 @@
-// Rule: finds circles of flows in the changes that the log made. The code shares nothing with the rule that
-// it checks. It is simpler: one search finds every possible wait, and the other search finds only certain
-// waits.
+// Rule: finds circles of flows in the changes that the log made. The code shares nothing with the checked
+// rule. One search finds every possible wait, and the other search finds only certain waits.
 //
 // Laws
-// - If a caller gets ERR_DEADLOCK, there is a possible way on which it waits for a hold of its own flow
-//   (K82).
+// - If a caller gets ERR_DEADLOCK, it possibly waits, over some way, for a hold of its own flow (K82).
 // - No caller certainly waits for itself: inside a withLock, through exclusive locks (K83).
 
 import type { FlowArg } from '@latchkey/protocol'
@@ -78,7 +76,7 @@ export class Deadlocks {
     return false
   }
 
-  /** Returns the requests for which a hold waits: requests of the same flow, and requests inside the hold. */
+  /** Returns the requests of the same flow and the requests inside the hold. */
   #waitersOf(id: string, flow: string | null, certain: boolean, seen: Set<string>): Wish[] {
     return [...this.#keys()].flatMap((key) =>
       this.#places(key).queue.flatMap((waiter) => {

@@ -1,4 +1,4 @@
-// Types: one call on keys, as the checks of the history remember it.
+// Types: a call on a key in the history of a run.
 
 export type KeyCallKind = 'get' | 'put' | 'putIfAbsent' | 'getAndPut' | 'cas' | 'merge' | 'delete'
 

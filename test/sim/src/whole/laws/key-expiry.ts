@@ -1,11 +1,11 @@
-// Rule: laws of keys with a ttl or a session. The code computes the promise for each key from the commands in
-// the log, and shares nothing with the checked code. After each piece of the log, it looks at the keys of one
-// member.
+// Rule: laws of keys with a ttl or a session. The expected life of each key follows from the commands in the
+// log. The code shares nothing with the checked code. After each part of the log, the law looks at the keys
+// of one member.
 //
 // Laws
-// - Never early: A key exists until cluster time has passed its ttl, or until its session has ended.
-// - In time: One second of cluster time later, the key does not exist any more.
-// - The last put decides: After a put without a ttl, the key exists until a caller deletes it.
+// - Never early: a key exists until cluster time has passed its ttl, or until its session has ended.
+// - In time: one second of cluster time later, the key does not exist.
+// - The last put decides: after a put without a ttl, the key exists until a caller deletes it.
 
 import { binary, utf8 } from '@latchkey/base'
 import { BatchReader } from '@latchkey/kv'
@@ -23,7 +23,7 @@ import type { Applied } from '@latchkey/raft/node'
 import { LawBroken } from '../../laws/verdict.js'
 
 export const EXPIRY_PREFIX = 'life/'
-/** In ms of cluster time, how late the cluster may delete a key. */
+/** In ms of cluster time. The cluster may delete a key this late. */
 const LATE = 1_000
 
 type Life = { readonly due: number } | { readonly session: number; overSince?: number } | 'for ever'
@@ -41,7 +41,7 @@ export class KeyExpiry {
   /** How many deletions of expired keys the law has seen. */
   gone = 0
 
-  /** Called for an entry when the first member applies it. */
+  /** Called when the first member applies an entry. */
   applied({ index, time, data, kind }: Entry, { answers }: Applied): void {
     this.#index = index
     this.#time = time
@@ -49,7 +49,7 @@ export class KeyExpiry {
     const reader = new BatchReader(data)
     for (const answer of answers) {
       if (!reader.next()) return
-      // This is a stored answer, so the command was not executed again.
+      // A stored answer: the command was not executed again.
       if (answer.fromTable) continue
       const [code, result] = unpack(answer.bytes) as [number, unknown]
       const command = decodeCommand(reader.body)
@@ -85,7 +85,7 @@ export class KeyExpiry {
     else this.#keys.set(key, life === LIFE_OF_SESSION ? { session } : { due: this.#time + life })
   }
 
-  /** Called with the keys of a member whose last applied entry is `index`. */
+  /** `seen` has the keys of a member whose last applied entry is `index`. */
   look(index: number, seen: SeenKeys): void {
     if (index !== this.#index) return
     for (const [key, life] of this.#keys) {
@@ -116,7 +116,7 @@ export class KeyExpiry {
   }
 }
 
-/** Returns the cluster time at which the life of the key ends, as far as the law knows it. */
+/** Returns the known end of the key's life, in cluster time. */
 function overAt(life: Life): number {
   if (life === 'for ever') return Number.POSITIVE_INFINITY
   return 'due' in life ? life.due : (life.overSince ?? Number.POSITIVE_INFINITY)

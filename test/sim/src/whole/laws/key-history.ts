@@ -1,12 +1,11 @@
-// Rule: the calls of clients on keys with their answers, and whether one order of all calls explains every
-// answer.
+// Rule: the calls of clients on keys. One order of all calls must explain every answer.
 
 import { linearizable, type Model } from '../../history/linearizable.js'
 import { judgeAppends } from './appends.js'
 import { LawBroken } from '../../laws/verdict.js'
 import type { KeyCall } from './key-call.js'
 
-/** A state in an object. `undefined` is a possible value of a key, so it cannot mean "impossible". */
+/** An object, because `undefined` is a possible value of a key. */
 interface Held {
   readonly value: string | undefined
   readonly revision: number
@@ -47,7 +46,7 @@ function after(state: string | undefined, op: KeyCall): string | undefined | typ
 export class KeyHistory {
   readonly #keys = new Map<string, KeyCall[]>()
   size = 0
-  /** How many keys had so many calls with unknown outcome that the search for an order was given up. */
+  /** The number of keys with too many unknown outcomes. The search for an order was given up. */
   undecided = 0
 
   add(key: string, op: KeyCall): void {
@@ -57,7 +56,7 @@ export class KeyHistory {
     this.size++
   }
 
-  /** `ends` has the value of each key at the end of the run. */
+  /** `ends` has the final value of each key. */
   judge(ends: ReadonlyMap<string, string | undefined>): void {
     for (const [key, ops] of this.#keys) {
       judgeRefused(key, ops)
@@ -74,7 +73,6 @@ export class KeyHistory {
   }
 }
 
-/** Returns every word that some answer contained. */
 function wordsSeen(ops: readonly KeyCall[]): ReadonlyMap<string, number> {
   const seen = new Map<string, number>()
   for (const { result, end } of ops) {
@@ -84,7 +82,7 @@ function wordsSeen(ops: readonly KeyCall[]): ReadonlyMap<string, number> {
   return seen
 }
 
-/** Law (C1): if a call was reported as not applied, it changed nothing. */
+/** Law (C1): a call that was reported as not applied changed nothing. */
 function judgeRefused(key: string, ops: readonly KeyCall[]): void {
   const seen = wordsSeen(ops)
   for (const op of ops)
@@ -92,7 +90,7 @@ function judgeRefused(key: string, ops: readonly KeyCall[]): void {
       throw new LawBroken('refused is refused', `${key}: ${op.word} was said not to be applied, and was seen`)
 }
 
-/** Law (C2): a word that was merged once stands once in every value that contains it. */
+/** Law (C2): a word that was merged once is in a value at most once. */
 function judgeMerged(key: string, ops: readonly KeyCall[]): void {
   for (const { result } of ops) {
     if (typeof result !== 'string') continue
@@ -103,7 +101,7 @@ function judgeMerged(key: string, ops: readonly KeyCall[]): void {
 }
 
 /**
- * Leaves out the calls that changed nothing. A write with unknown outcome stays, because a later delete or
+ * Leaves out calls that changed nothing. A write with unknown outcome stays, because a later delete or
  * compare may depend on it.
  */
 function relevant(ops: readonly KeyCall[]): KeyCall[] {

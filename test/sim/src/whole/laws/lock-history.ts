@@ -53,23 +53,20 @@ export class LockHistory {
   readonly #shared = new SharedLocks()
   readonly #log: AppliedLog
   readonly #told: (event: LockEvent) => void
-  /** The calls of the rules in the present call of apply. */
+  /** The recorded calls of the rules in the present apply. */
   #starting: RuleCalls | undefined
-  /**
-   * The calls of the rules by the state of a transaction. Members apply entries in turns, and the turns of
-   * one member lie between the turns of another.
-   */
+  /** The recorded calls by the state of a transaction. Several members apply entries in turns. */
   readonly #byState = new WeakMap<object, RuleCalls>()
   readonly #byReader = new WeakMap<object, RuleCalls>()
-  /** Violations that were seen during an apply. They are reported when the apply has ended. */
+  /** Violations during an apply are reported after the apply. */
   readonly #wrong: LawBroken[] = []
   readonly #inForce = new Map<string, InForce>()
   readonly #written = new Map<string, number>()
   /** The last token of each counter, for any key. */
   readonly #tokens = new Map<string, number>()
-  /** Calls that have no answer yet, by the process of the client and the id of the request. */
+  /** Unanswered calls, by the process of the client and the id of the request. */
   readonly #asked = new WeakMap<object, Map<number, { readonly call: string; readonly op: number }>>()
-  /** The tokens of holds that were ended by force or released. Their holders may not know this yet. */
+  /** The tokens of holds that were ended by force or released. Their holders may not know this. */
   readonly forced = new Set<string>()
 
   constructor(log: AppliedLog, told: (event: LockEvent) => void) {
@@ -87,7 +84,7 @@ export class LockHistory {
   // ---- while a member applies
 
   /**
-   * Runs an apply and returns what the rules did in it, by entry. More may be added later, until the result
+   * Runs an apply and returns the notes about the rules, by entry. The rules may add notes until the result
    * is there.
    */
   during<T>(apply: () => T): { readonly result: T; readonly notes: readonly (readonly Note[])[] } {
@@ -100,9 +97,7 @@ export class LockHistory {
     }
   }
 
-  /**
-   * The first entry of an apply begins inside the call. From then on it is known which state the apply uses.
-   */
+  /** The first entry of an apply begins inside the call, and its state identifies the apply. */
   #recordingOf(tx: object): RuleCalls | undefined {
     const { state } = tx as { readonly state: object }
     if (this.#starting !== undefined) this.#byState.set(state, this.#starting)
@@ -154,7 +149,7 @@ export class LockHistory {
     if (entry.kind !== 'commands' || answers === undefined) return
     const reader = new BatchReader(entry.data)
     for (let i = 0; reader.next(); i++) {
-      // A command first prolongs the grants of its session, and is executed after that.
+      // A command prolongs the grants of its session before its execution.
       this.#tellNotes(place, notes, i, 'touched')
       const answer = answers[i]
       const command = decodeCommand(reader.body)
@@ -299,7 +294,7 @@ export class LockHistory {
   }
 
   /**
-   * A grant whose session has sent a request. The hold lasts until the end of its lease, as after a renewal.
+   * The session of a grant has sent a request. The hold lasts until the end of its lease, as after a renewal.
    */
   #touched(place: Place, key: string, row: HoldRow): void {
     const owner: OwnerResult = [
@@ -326,7 +321,6 @@ export class LockHistory {
     if (this.#inForce.get(key)?.token === token) this.#inForce.delete(key)
   }
 
-  /** A guarded write that was applied. */
   #guarded({ time }: Place, command: Command): void {
     if (command[0] < OP.put || command[0] > OP.resetSequence) return
     for (const guard of guardsOf(command[1] as GuardArg)) this.#guardedBy(guard, time)

@@ -9,8 +9,8 @@ export type Rows = ReadonlyMap<string, string>
 const textOf = (rows: Rows): string => JSON.stringify([...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 
 /**
- * The states of the store at those revisions at which some member stopped. If a member applied two revisions
- * at once, the first state is not known.
+ * The states of the store at the revisions at which a member stopped. If a member applied two revisions in
+ * one step, the first state is not known.
  */
 export class StoreStates {
   readonly #byRevision = new Map<number, Rows>()
@@ -31,7 +31,6 @@ export class StoreStates {
   }
 }
 
-/** The mirrors of one client below one prefix, one after the other. */
 export class MirrorHistory {
   readonly name: string
   readonly #prefix: string

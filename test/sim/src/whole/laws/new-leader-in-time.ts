@@ -1,27 +1,26 @@
-// Rule: a law of progress: a client finds the new leader in time. While there is a leader with a majority and
-// no fault between them, a waiting client gets an answer in time. The time is enough to notice a silent
-// member and to change to another member. An embedded store is a client too. For such a store, only an answer
-// that needs the leader counts, and the answer may come through a third member (M28).
+// Rule: a law of progress: a client finds the new leader in time. While a leader has a majority and nothing
+// is broken between them, a waiting client gets an answer in time. The time is enough to notice a silent
+// member and to change to another one. For an embedded store only an answer that needs the leader counts. The
+// answer may come through a third member (M28).
 
 import type { HostProcess } from '@latchkey/raft/memory'
 import { NoProgress } from '../../laws/verdict.js'
 
 /**
  * In election timeouts. A client needs one and a half to notice a silent member, and the rest for another
- * member that does not answer.
+ * silent member.
  */
 const TIMEOUTS = 3
 /**
- * In ms, the additional time for messages, disks, and what an earlier fault has left. If a client dials a machine
- * without power, it waits this long for an answer (DIAL_TIMEOUT of the client's router), although the machine may
- * be back sooner.
+ * In ms, for messages, disks and effects of an earlier fault. A client that dials a machine without power
+ * waits this long for an answer (DIAL_TIMEOUT), even if the machine is back sooner.
  */
 const WORK = 3_000
 
 export class NewLeaderInTime {
   /** In µs, how long a client may wait. */
   readonly limit: number
-  /** By process: since when it waits for an answer, in µs. */
+  /** The start of each process's wait, in µs. */
   readonly #waiting = new Map<HostProcess, number>()
   /** The time of the last fault, the last repair, or the last new leader. */
   #changedAt = 0
@@ -45,8 +44,8 @@ export class NewLeaderInTime {
   }
 
   /**
-   * From now on the law does not count. Something has become slow for good, or clients begin no new calls, so
-   * a client may wait for nothing.
+   * From now on the law does not count. A part of the world is slow for good, or the clients begin no new
+   * calls.
    */
   end(): void {
     this.#off = true

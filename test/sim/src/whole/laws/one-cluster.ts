@@ -7,8 +7,8 @@ import { LawBroken } from '../../laws/verdict.js'
 export class OneClusterLaw {
   #clusterId: string | undefined
   /**
-   * By member: the last cluster id that the member reported. A member that has ended since then reports none,
-   * although its answers may still arrive.
+   * The last cluster id that each member reported. A member that has ended reports none, but its answers may
+   * still arrive.
    */
   readonly #known = new WeakMap<object, string>()
 

@@ -1,20 +1,17 @@
-// Rule: which processes report a lock as held, in real time. All other laws serve this law: at no moment do
-// two running processes both have `held` true for the same key (CT6). The law is checked after every event.
-// And a hold that was reported as lost is never reported as held again (K30).
+// Rule: two running processes never have `held` true for the same key at one moment of real time (CT6). All
+// other laws of locks serve this law. A hold that was reported as lost is never reported as held again (K30).
+// The law is checked after every event.
 
 import type { LockEvent } from '@latchkey/lock'
 import type { VirtualTime } from '../../world/virtual-time.js'
 import type { HostProcess } from '@latchkey/raft/memory'
 import { LawBroken } from '../../laws/verdict.js'
 
-/**
- * Whether two holders exclude each other: one of them is exclusive, or together they have more permits than
- * the semaphore.
- */
+/** True if one of the holders is exclusive, or if all holders have more permits than the semaphore. */
 const isTooMuch = (a: Believer, b: Believer, permits: number): boolean =>
   a.permits === 0 || b.permits === 0 || (b.of > 0 && permits > b.of)
 
-/** In µs, after which time a lost hold is asked once more. */
+/** In µs. A lost hold is asked again after this time. */
 const AGAIN = 300_000
 
 interface Believer {
@@ -25,8 +22,8 @@ interface Believer {
   readonly since: number
   last: number
   /**
-   * 0 means exclusive. Otherwise it is the number of permits of a semaphore, which has `of` permits. For a
-   * shared lock, any number is allowed.
+   * 0 means exclusive. Otherwise the number of permits of a semaphore with `of` permits. A shared lock has no
+   * limit.
    */
   permits: number
   readonly of: number
@@ -43,13 +40,13 @@ export class OneHolder {
   readonly #time: VirtualTime
   readonly #keys = new Map<string, Believer[]>()
   readonly #promises: LockEvent[] = []
-  /** Holds that were reported as lost, and that are asked once more later. */
+  /** Lost holds, which are asked again later. */
   #lost: { readonly key: string; readonly one: Believer; readonly again: number }[] = []
   readonly #exclusive: boolean
-  /** How many holds were reported as held at some moment. */
+  /** How many holds were reported. */
   count = 0
 
-  /** With `exclusive` false, the rates of the clocks are more wrong than allowed, so only tokens protect. */
+  /** With `exclusive` false, the clocks are more wrong than allowed, so only tokens protect. */
   constructor(time: VirtualTime, exclusive = true) {
     this.#time = time
     this.#exclusive = exclusive
@@ -74,7 +71,7 @@ export class OneHolder {
   }
 
   /**
-   * The holder does not know that its hold was ended by force, so the law does not judge this hold any more.
+   * The law does not judge holds of `forced`: they were ended by force, and their holders do not know this.
    */
   look(forced: ReadonlySet<string>): void {
     this.#askAgain()

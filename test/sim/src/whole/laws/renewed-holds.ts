@@ -1,6 +1,5 @@
-// Rule: a law of progress: a connected client whose renewals are answered keeps its hold. The code computes
-// what each answer proves, and shares nothing with the checked code. The law is broken if a hold is lost
-// although the answers prove that it is in force.
+// Rule: a law of progress: a connected client with answered renewals keeps its hold. The law is broken if a
+// hold is lost although the answers prove that it is in force. The code shares nothing with the checked code.
 
 import { elapsed, type Instant, text } from '@latchkey/base'
 import {
@@ -22,8 +21,8 @@ const KEPT = OWNER_CODES.indexOf('KEEP_LEASE')
 /** In ms, the tolerance for rounding and timers. */
 const SLACK = 5
 /**
- * In ms, how much the three clocks of a machine may differ. A larger difference shows that the machine was
- * suspended or that a clock was set. Then a hold may be lost for this reason.
+ * In ms. The three clocks of a machine may differ by this much. After a suspension or a change of a clock the
+ * difference is larger, and a hold may be lost.
  */
 const AGREE = 20
 
@@ -46,7 +45,7 @@ interface Watched {
   readonly name: string
   readonly life: HostProcess
   readonly held: () => boolean
-  /** The deadline that answered renewals have proved. 0 if no renewal was answered. */
+  /** The deadline that answered renewals have proved, or 0. */
   deadline: number
 }
 
@@ -62,7 +61,7 @@ export class RenewedHolds {
     this.#rate = (1 + drift) / (1 - drift)
   }
 
-  /** A client that is connected over links has a hold that it renews. */
+  /** A client with connections has a hold that it renews. */
   began(name: string, life: HostProcess, key: string, token: number, held: () => boolean): void {
     this.#watched.set(`${key}/${token}`, { name, life, held, deadline: 0 })
   }
@@ -98,8 +97,7 @@ export class RenewedHolds {
     const asked = process?.open.get(reply.id)
     if (process === undefined || asked === undefined) return
     process.open.delete(reply.id)
-    // First judges the holds that have ended with the earlier answers, because this answer is too late for
-    // them.
+    // Holds that have ended are judged without this answer, because it is too late for them.
     this.look()
     const [code, result] = reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer
     if (code !== 0 || process.answered.has(asked.call)) return
@@ -110,8 +108,8 @@ export class RenewedHolds {
       const id = `${text(key)}/${token}`
       const one = this.#watched.get(id)
       if (one?.life !== life) return
-      // A member has refused the renewal, or no call waits for this answer any more. Another answer must
-      // prove the hold.
+      // A member has refused the renewal, or no call waits for this answer. Another answer must prove the
+      // hold.
       if (owner[6] !== KEPT) this.#watched.delete(id)
       else if (one.held() && elapsed(asked.sentAt, now) < lease)
         one.deadline = Math.max(one.deadline, owner[1])
@@ -135,8 +133,8 @@ export class RenewedHolds {
     this.judged++
     const now = life.clock.instant()
     let upper = Number.POSITIVE_INFINITY
-    // A client keeps the proof that gave the lowest bound when it arrived. If the clocks differ, another
-    // proof may give a lower bound later.
+    // A client keeps the proof with the lowest bound. If the clocks differ, another proof may later have a
+    // lower bound.
     let differ = 0
     for (const { time, sentAt } of this.#processOf(life).proofs) {
       const past = elapsed(sentAt, now)

@@ -1,11 +1,10 @@
-// Driver: records what the lock rules did while one member applied entries, by entry and command, for the
-// checks of locks.
+// Driver: records what the lock rules did during an apply of one member, by entry and command.
 
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
 
 /**
- * What the rules did in addition to the answer of a command. `command` is the number of the command before
- * it, and -1 means before all commands.
+ * An effect of the rules besides the answer of a command. `command` is the number of the previous command, or
+ * -1 before all commands.
  */
 export interface Note {
   readonly command: number
@@ -14,7 +13,6 @@ export interface Note {
   readonly now: number
 }
 
-/** What one apply of one member did in addition to its answers. */
 export class RuleCalls {
   readonly notes: Note[][] = []
   #current: object | undefined
@@ -24,7 +22,7 @@ export class RuleCalls {
   note(tx: object, note: Omit<Note, 'command' | 'now'>): void {
     const { now } = tx as { readonly now: number }
     if (this.#current === tx) this.notes.at(-1)?.push({ ...note, now, command: this.#command })
-    // Sessions end before everything else in their entry.
+    // Sessions end before all commands of their entry.
     else this.#early.push({ ...note, now, command: -1 })
   }
 

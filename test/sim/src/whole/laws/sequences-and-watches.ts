@@ -45,9 +45,9 @@ export interface Seen {
 /** The reader of a watch. */
 export interface Reader {
   died(): boolean
-  /** Whether the reader is inside a removed member. */
+  /** True if the reader is inside a removed member. */
   stranded(): boolean
-  /** Whether no member serves the reader and the reader cannot find this out. */
+  /** True if no member serves the reader and the reader cannot find this out. */
   untold(): boolean
 }
 
@@ -67,7 +67,7 @@ export class WatchHistory {
     this.#reader = reader
   }
 
-  /** Whether no more events can arrive: the reader died, got an error, or cannot get one. */
+  /** True if no more events can arrive: the reader died, got an error, or cannot get one. */
   get isOver(): boolean {
     if (this.#compacted || this.#reader.died() || this.#reader.untold()) return true
     return this.#reader.stranded() && this.#refused
@@ -102,7 +102,7 @@ export class WatchHistory {
     this.#values.set(key, event.type === 'delete' ? undefined : event.value)
   }
 
-  /** Checks that the last event of the key has the final value of the key. */
+  /** Returns whether the last event of the key has the final value. */
   endsWith(key: string, value: string | undefined): boolean {
     return !this.#values.has(key) || this.#values.get(key) === value
   }

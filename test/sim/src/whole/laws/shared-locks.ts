@@ -19,7 +19,7 @@ import { Deadlocks } from './deadlocks.js'
 
 interface Holder {
   readonly id: string
-  /** The number of the request or grant in their common order, over all keys. */
+  /** The place of the request or grant in the order of all keys. */
   readonly order: number
   /** The current token. A rotation gives the hold another token. */
   token: number
@@ -43,13 +43,12 @@ interface Wanted {
 interface QueueAndHolds {
   holders: Holder[]
   queue: Waiting[]
-  /** The number of permits. For a lock, it is infinite. */
+  /** The number of permits, or infinity for a lock. */
   most: number
 }
 
 /**
- * The prefix of the names of shared locks. The keys of semaphores and elections begin with a byte that is not
- * UTF-8.
+ * Shared locks have this prefix. The keys of semaphores and elections begin with a byte that is not UTF-8.
  */
 export const SHARED_PREFIX = 'shared/'
 export const isSharedKey = (key: string): boolean => key.startsWith(SHARED_PREFIX) || key.startsWith('\ufffd')
@@ -71,7 +70,7 @@ export class SharedLocks {
     },
     () => this.#byKey.keys(),
   )
-  /** By set: how many of its keys were granted in this entry, and how many it wants. */
+  /** How many keys of each set were granted in this entry, and how many the set wants. */
   readonly #granted = new Map<string, { count: number; readonly of: number }>()
 
   #of(key: string): QueueAndHolds {
@@ -82,10 +81,7 @@ export class SharedLocks {
     return made
   }
 
-  /**
-   * Called before `asked` and `askedAll`, with the flow of the request, and whether the caller got
-   * ERR_DEADLOCK.
-   */
+  /** Called before `asked` and `askedAll`. `by` is the flow of the request. */
   askedBy(id: string, by: FlowArg | undefined, wants: readonly Wanted[], now: number, is: Answered): void {
     this.#now = now
     const waitsAlready = wants.some(({ key }) => this.#of(key).queue.some((one) => one.id === id))
@@ -107,10 +103,7 @@ export class SharedLocks {
     this.#take(key, state, permits, owner)
   }
 
-  /**
-   * A request for a set of locks. `owners` are the owners of its new holds. If the list is empty, the set
-   * waits.
-   */
+  /** A request for a set of locks. `owners` are the owners of the new holds. Without owners the set waits. */
   askedAll(id: string, wants: readonly Wanted[], owners: readonly OwnerResult[]): void {
     const order = ++this.#order
     const asked = wants.map(({ permits }): Waiting => ({ id, permits, order, set: wants }))
@@ -127,7 +120,7 @@ export class SharedLocks {
     })
   }
 
-  /** No caller overtakes waiters. The exception are sets that an earlier caller keeps from another key. */
+  /** No caller overtakes waiters, except sets that an earlier caller keeps from another key. */
   #mayPass(key: string, one: Waiting, now: number): void {
     const passed = this.#passed(key, one, now)
     if (passed !== undefined)
@@ -161,7 +154,7 @@ export class SharedLocks {
     this.#changed.add(key)
   }
 
-  /** The hold has another token from now on. Guards with an older token are refused (K64). */
+  /** Guards with an older token are refused from now on (K64). */
   rotated(key: string, id: string, token: number): void {
     for (const holder of this.#of(key).holders) {
       if (holder.id !== id) continue
@@ -207,7 +200,7 @@ export class SharedLocks {
     this.#granted.set(id, known)
   }
 
-  /** A set is granted at all of its keys or at none, and it waits at all of its keys or at none. */
+  /** A set is granted at all of its keys or at none. It waits at all or at none. */
   #wholeSets(): void {
     for (const [id, { count, of }] of this.#granted)
       if (count !== of) throw new LawBroken('sets of locks', `${id} was granted ${count} of ${of} keys`)

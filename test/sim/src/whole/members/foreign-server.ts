@@ -1,5 +1,5 @@
-// Driver: a member of another cluster, with the id of a member of this cluster. Its code is a separate copy
-// of the product, which no law observes, because its log does not belong to this world.
+// Driver: a member of another cluster, with the id of a member of this cluster. It has its own copy of the
+// product. No law observes it, because its log does not belong to this world.
 
 import { MemoryNetwork } from '@latchkey/raft/memory'
 import type { ProductModules } from '../product-modules.js'
@@ -13,7 +13,7 @@ export function foreignServer(
   failed: (error: Error) => void,
 ): MemberServer {
   const { time, cuts, random, networkOptions, options, logger } = world
-  // Its cluster is founded on a separate network before the member starts at an address of this world.
+  // The foreign cluster is founded on its own network before the member starts at an address of this world.
   const apart = new MemoryNetwork(time, cuts, random.fork('apart'), networkOptions, () => false)
   return new MemberServer(id, serverOptions(options, undefined), {
     product,

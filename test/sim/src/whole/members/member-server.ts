@@ -1,5 +1,5 @@
-// Driver: one member: its machine, its disks, and the process that starts and dies on this machine. The code
-// in the process is the production code.
+// Driver: one member: a machine with disks, and the process on the machine. The process runs the production
+// code.
 
 import type { Logger, Random } from '@latchkey/base'
 import type { KvMachine, KvLimits } from '@latchkey/kv'
@@ -22,7 +22,7 @@ export interface ServerOptions {
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
   readonly segmentBytes: number
   readonly growBytes: number
-  /** When a file of the event log has this many bytes, the next file begins. */
+  /** In bytes. A file of the event log is followed by the next file at this size. */
   readonly eventLogBytes: number
   readonly limits: Partial<KvLimits>
   /** In µs, the shortest time of a sync. Some syncs take much longer. */
@@ -57,7 +57,7 @@ export interface ServerPorts extends SimulatedMemberPorts {
   readonly memberNetwork: MemoryNetwork
   readonly logger: Logger
   newId(): string
-  /** Called with the state machine of a new process, for observers of what it applies. */
+  /** Called with the state machine of a new process, so that laws can observe it. */
   machine(server: MemberServer, life: HostProcess, machine: KvMachine): void
   opened(server: MemberServer, life: HostProcess): void
   /** Called at the start of a member, and at each change of its role, term or leader. */
@@ -68,7 +68,7 @@ export interface ServerPorts extends SimulatedMemberPorts {
 
 /** In µs, the longest time of a sync that still ends. */
 const SLOWEST = 5_000_000
-/** In µs. A sync that takes longer delays everybody who waits for a commit. */
+/** In µs. A longer sync delays everybody who waits for a commit. */
 const SLOW_SYNC = 100_000
 
 export class MemberServer extends SimulatedMember<Member> {
@@ -80,12 +80,10 @@ export class MemberServer extends SimulatedMember<Member> {
   readonly #joins: boolean
   #gone = new Set<(silent: boolean) => void>()
   readonly #whenOpened = new Set<() => void>()
-  /**
-   * In µs, when the last slow sync ends. This may be later than the end of the fault that made the disk slow.
-   */
+  /** In µs, the end of the last slow sync. It may be later than the end of the fault. */
   slowUntil = 0
   retired = false
-  /** The list of members that the member gets at its next start. */
+  /** The list of members for the next start. */
   given: Readonly<Record<string, string>> | undefined
   /** True if the member was removed from the cluster but not switched off. */
   leftAlone = false
@@ -107,7 +105,7 @@ export class MemberServer extends SimulatedMember<Member> {
     })
     const slow = new SlowRowStorage(product, ports.host, random.fork('rows'), options.rowsMost)
     this.#storage = new RowsWithEventLogStorage(product, slow, this.disk, options.eventLogBytes)
-    // Segments are small, so that a member with a short log also removes old segments.
+    // Small segments, so that a member with a short log also removes old segments.
     Object.defineProperty(this.disk, 'sizes', {
       value: { segmentBytes: options.segmentBytes, growBytes: options.growBytes },
     })
@@ -128,8 +126,8 @@ export class MemberServer extends SimulatedMember<Member> {
   }
 
   /**
-   * Like the production code: a removed member, or a member that still asks unknown addresses for their
-   * cluster, sends its clients to other members.
+   * As in the production code, a removed member sends its clients to other members. A member that still asks
+   * unknown addresses for their cluster does so too.
    */
   get serves(): boolean {
     return this.member !== undefined && !this.member.isOutside && !this.member.replica.isAsking
@@ -158,8 +156,8 @@ export class MemberServer extends SimulatedMember<Member> {
   }
 
   /**
-   * A failed disk stops the member and its process, and a supervisor starts it again. Any other error is a
-   * failure of the run.
+   * A failed disk stops the member, and a supervisor starts it again. Any other error is a failure of the
+   * run.
    */
   protected failed(life: HostProcess, error: Error): void {
     if (life.dead) return
@@ -172,7 +170,7 @@ export class MemberServer extends SimulatedMember<Member> {
   }
 
   /**
-   * One of the next operations on the disk fails, of the log or of the rows. The operation may have been done
+   * One of the next operations on the disk of the log or of the rows fails. The operation may have been done
    * or not.
    */
   sicken(): void {
@@ -184,7 +182,7 @@ export class MemberServer extends SimulatedMember<Member> {
     this.disk.failAt(this.disk.operations + random.between(1, 4), { code, kept: random.chance(0.5) })
   }
 
-  /** Loses the state, as if an operator rebuilds the member, even if no other member has a state now. */
+  /** Loses the state, as if an operator rebuilds the member. Other members need not have a state. */
   loseState(): void {
     void this.#rebuild()
   }

@@ -1,8 +1,7 @@
-// Driver: the rows of a member on a simulated disk. LevelDB's part is in memory: a write takes time, and
-// after a crash it is there as a whole or not at all (slow-rows.ts). The events are in the production event
-// log, on the same simulated disk as the Raft log, with all its faults. The production code renames folders,
-// and this file uses numbers instead. The number of a store names the folder of its event log, and LevelDB's
-// part contains the number.
+// Driver: the rows of a member on a simulated disk. LevelDB's part is in memory: after a crash a write is
+// there as a whole or not at all (slow-rows.ts). The events are in the production event log, on the same
+// simulated disk as the Raft log. In place of the production code's renamed folders, this file uses numbers.
+// The number of a store names the folder of its event log, and LevelDB's part contains the number.
 
 import type { RowBuilder, RowChange, RowStorage, RowStore } from '@latchkey/kv'
 import type { MemoryDisk } from '@latchkey/raft/memory'
@@ -22,9 +21,7 @@ export class RowsWithEventLogStorage implements RowStorage {
   readonly #slow: SlowRowStorage
   readonly #disk: MemoryDisk
   readonly #files: ReturnType<ProductModules['eventLogOnDisk']>
-  /**
-   * The number of the store that was opened or committed last. 0 means that this process has no store yet.
-   */
+  /** The number of the store that was opened or committed last. 0 means none in this process. */
   #live = 0
 
   constructor(product: ProductModules, slow: SlowRowStorage, disk: MemoryDisk, fileBytes: number) {
@@ -71,7 +68,7 @@ export class RowsWithEventLogStorage implements RowStorage {
     }
   }
 
-  /** Like the production code, this function does not sync each write. */
+  /** As in the production code, writes are not synced one by one. */
   async #write(inner: RowBuilder, eventLog: EventLog, batch: readonly RowChange[]): Promise<void> {
     const { withEventLog, others } = this.#product.split(batch)
     await inner.write(others)
@@ -79,7 +76,7 @@ export class RowsWithEventLogStorage implements RowStorage {
     await eventLog.written()
   }
 
-  /** Makes every file durable before the store counts. */
+  /** Every file is durable before the store counts. */
   async #commit(inner: RowBuilder, eventLog: EventLog, number: number): Promise<void> {
     const { validEnd } = eventLog
     await inner.write([

@@ -1,5 +1,5 @@
-// Driver: rows on a slow disk. A batch is visible at once and durable later. After a crash or a failed write,
-// the batch is there as a whole or not at all, by chance.
+// Driver: rows on a slow disk. A batch is visible immediately and durable later. After a crash or a failed
+// write, the whole batch is there or none of it.
 
 import type { Random } from '@latchkey/base'
 import type { SimulatedRowStorage, RowBuilder, RowChange, RowStorage, RowStore } from '@latchkey/kv'
@@ -87,7 +87,7 @@ export class SlowRowStorage implements RowStorage {
     }
   }
 
-  /** Waits for the disk. If the process dies meanwhile, the promise never resolves. */
+  /** If the process dies during the wait, the promise never resolves. */
   #while(): Promise<void> {
     const { life } = this.#host
     return new Promise((resolve) => life?.later(this.#random.between(50, this.#most), resolve))
