@@ -17,7 +17,7 @@ import { putRecord, recordBytes } from '../../packages/raft/dist/wal/record-enco
 import { TURN } from '../../packages/raft/dist/wal/disk-format.js'
 import { putMark, readMark } from '../../packages/raft/dist/wal/durable-mark-slot.js'
 import { putPreamble, readPreamble } from '../../packages/raft/dist/wal/segment-preamble.js'
-import { BatchReader, encodeBatch } from '../../packages/kv/dist/commands/entry-records.js'
+import { BatchReader, encodeBatch } from '../../packages/kv/dist/commands/log-entry-records.js'
 import { META_KEY, SPACE, eventKey, keyOf, keyOfNumber, replyKey } from '../../packages/kv/dist/keyspaces.js'
 import {
   decodeHeader,

@@ -9,7 +9,7 @@
 // project, and is shown in the metrics and in the log.
 
 import type { Clock } from './clock.js'
-import { LimitedLines, shortText } from './log-line-rate.js'
+import { LimitedLines, shortText } from './log-line-rate-limit.js'
 import type { Logger } from './logger.js'
 
 /**

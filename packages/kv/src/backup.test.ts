@@ -9,11 +9,11 @@ import { restoreRows } from './restore-backup.js'
 import { classicLevelStorage } from './storage/classic-level-storage.js'
 import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import type { RowStorage } from './storage/row-store-interface.js'
-import { writeBackup } from './testing/backup-file.js'
-import { Folders, openBelow } from './testing/folders.js'
-import { newMachine } from './testing/members.js'
-import { show } from './testing/show.js'
-import { World, k } from './testing/world.js'
+import { writeBackup } from './testing/write-backup-to-file.js'
+import { Folders, openBelow } from './testing/temporary-folders.js'
+import { newMachine } from './testing/apply-entries-and-hash-rows.js'
+import { show } from './testing/results-as-text.js'
+import { World, k } from './testing/state-machine-with-own-log.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())

@@ -3,10 +3,10 @@
 import { seededRandom } from '@latchkey/base'
 import { COMMAND_BUDGET, type Command, FIELD, IS, OP, READ, STEP, type Step } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
-import { encodeBatch } from './commands/entry-records.js'
+import { encodeBatch } from './commands/log-entry-records.js'
 import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import type { RowBuilder, RowStorage, RowRange, RowStore, RowView } from './storage/row-store-interface.js'
-import { World, k, record } from './testing/world.js'
+import { World, k, record } from './testing/state-machine-with-own-log.js'
 
 const refused = (words: RegExp) => [expect.any(Number), expect.stringMatching(words), false, false]
 const put = (key: string, value: string): Step => [STEP.put, k(key), k(value)]

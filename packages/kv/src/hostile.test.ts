@@ -5,13 +5,13 @@
 import { type Random, binary, checksum, seededRandom } from '@latchkey/base'
 import { type Command, type EventResult, encodeCommand, OP, type Read, READ, STEP } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { isPlainPut } from './commands/plain-put.js'
+import { isPlainPut } from './commands/plain-put-parser.js'
 import { META_KEY, SPACE, numberIn } from './keyspaces.js'
 import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import type { RowChange, RowStore } from './storage/row-store-interface.js'
 import { GROUP } from './state/event-row-format.js'
 import { decodeMeta } from './state/meta-row.js'
-import { World } from './testing/world.js'
+import { World } from './testing/state-machine-with-own-log.js'
 
 /**
  * A disk on which the test decides about each write twice: first when the write happens, then when its

@@ -8,8 +8,8 @@ export {
   RecordSource,
   encodeBatch,
   encodeRecord,
-} from './commands/entry-records.js'
-export { isPlainPut } from './commands/plain-put.js'
+} from './commands/log-entry-records.js'
+export { isPlainPut } from './commands/plain-put-parser.js'
 export { StateDigest, type RowsDigest } from './state-row-digests.js'
 export { SPACE_NAMES, type SpaceName, nameOfRow } from './keyspaces.js'
 export { DEFAULT_LIMITS } from './default-limits.js'

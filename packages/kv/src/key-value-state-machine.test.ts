@@ -9,10 +9,16 @@ import { SimulatedRowDisk, SimulatedRowStorage } from './storage/simulated-row-s
 import { memoryLevelStorage } from './storage/memory-level-storage.js'
 import type { RowStore } from './storage/row-store-interface.js'
 import { GatedStorage } from './testing/gated-row-store.js'
-import { SMALL_LIMITS, applyAll, hashOfRows, hashesOf, newMachine } from './testing/members.js'
-import { show } from './testing/show.js'
-import { drawWorkload } from './testing/workload.js'
-import { World, k } from './testing/world.js'
+import {
+  SMALL_LIMITS,
+  applyAll,
+  hashOfRows,
+  hashesOf,
+  newMachine,
+} from './testing/apply-entries-and-hash-rows.js'
+import { show } from './testing/results-as-text.js'
+import { drawWorkload } from './testing/random-commands.js'
+import { World, k } from './testing/state-machine-with-own-log.js'
 
 const LENGTH = 150
 

@@ -8,8 +8,8 @@ import type { KvMachine } from './key-value-state-machine.js'
 import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import { memoryLevelStorage } from './storage/memory-level-storage.js'
 import type { RowStore } from './storage/row-store-interface.js'
-import { hashOfRows } from './testing/members.js'
-import { World, k } from './testing/world.js'
+import { hashOfRows } from './testing/apply-entries-and-hash-rows.js'
+import { World, k } from './testing/state-machine-with-own-log.js'
 
 const KEYS = 1_500
 const name = (i: number) => `k${String(i).padStart(5, '0')}`

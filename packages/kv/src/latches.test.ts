@@ -5,7 +5,7 @@ import { CAPS, type Command, OP, READ } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Parties } from './state/latches-and-barriers.js'
 import { emptyMeta } from './state/meta-row.js'
-import { World, k, record } from './testing/world.js'
+import { World, k, record } from './testing/state-machine-with-own-log.js'
 
 let w: World
 let told: unknown[]

@@ -18,11 +18,11 @@ import { afterAll, expect, test } from 'vitest'
 import type { LockFigures } from './state/lock-counts.js'
 import { restoreRows } from './restore-backup.js'
 import { SimulatedRowStorage } from './storage/simulated-row-store.js'
-import { writeBackup } from './testing/backup-file.js'
-import { Folders } from './testing/folders.js'
-import { applyAll, newMachine } from './testing/members.js'
-import { drawWorkload } from './testing/workload.js'
-import { MEMBERS, World, k } from './testing/world.js'
+import { writeBackup } from './testing/write-backup-to-file.js'
+import { Folders } from './testing/temporary-folders.js'
+import { applyAll, newMachine } from './testing/apply-entries-and-hash-rows.js'
+import { drawWorkload } from './testing/random-commands.js'
+import { MEMBERS, World, k } from './testing/state-machine-with-own-log.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())

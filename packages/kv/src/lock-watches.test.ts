@@ -16,9 +16,9 @@ import {
 import { describe, expect, test } from 'vitest'
 import type { KvMachine } from './key-value-state-machine.js'
 import { SimulatedRowStorage } from './storage/simulated-row-store.js'
-import { applyAll, newMachine } from './testing/members.js'
-import { drawWorkload } from './testing/workload.js'
-import { World, k } from './testing/world.js'
+import { applyAll, newMachine } from './testing/apply-entries-and-hash-rows.js'
+import { drawWorkload } from './testing/random-commands.js'
+import { World, k } from './testing/state-machine-with-own-log.js'
 
 const EVERYTHING = { start: null, end: null }
 const NAMES = new Map<number, string>(Object.entries(LOCK_EVENT).map(([name, number]) => [number, name]))

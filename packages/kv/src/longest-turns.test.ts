@@ -6,8 +6,8 @@ import { CAPS, type Command, encodeCommand, OP, READ } from '@latchkey/protocol'
 import { afterAll, expect, test } from 'vitest'
 import { classicLevelStorage } from './storage/classic-level-storage.js'
 import type { KvOptions } from './kv-store-types.js'
-import { Folders } from './testing/folders.js'
-import { record, World, k } from './testing/world.js'
+import { Folders } from './testing/temporary-folders.js'
+import { record, World, k } from './testing/state-machine-with-own-log.js'
 
 /**
  * Allows a machine ten times slower than that of the figures. Each case is tried three times, because a

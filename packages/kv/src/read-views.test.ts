@@ -4,8 +4,8 @@
 import { OP, type PageResult, READ } from '@latchkey/protocol'
 import { beforeEach, expect, test } from 'vitest'
 import { SimulatedRowDisk, SimulatedRowStorage } from './storage/simulated-row-store.js'
-import { show } from './testing/show.js'
-import { World, k } from './testing/world.js'
+import { show } from './testing/results-as-text.js'
+import { World, k } from './testing/state-machine-with-own-log.js'
 
 let w: World
 beforeEach(async () => {

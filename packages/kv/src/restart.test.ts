@@ -10,11 +10,11 @@ import { classicLevelStorage } from './storage/classic-level-storage.js'
 import { SimulatedRowDisk, SimulatedRowStorage } from './storage/simulated-row-store.js'
 import type { RowBuilder, RowStorage, RowStore, RowView } from './storage/row-store-interface.js'
 import { withChecksum } from './storage/stored-row-checksum.js'
-import { Folders } from './testing/folders.js'
-import { applyAll, newMachine } from './testing/members.js'
-import { show } from './testing/show.js'
-import { drawWorkload } from './testing/workload.js'
-import { World, k } from './testing/world.js'
+import { Folders } from './testing/temporary-folders.js'
+import { applyAll, newMachine } from './testing/apply-entries-and-hash-rows.js'
+import { show } from './testing/results-as-text.js'
+import { drawWorkload } from './testing/random-commands.js'
+import { World, k } from './testing/state-machine-with-own-log.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())

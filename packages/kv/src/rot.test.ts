@@ -13,10 +13,10 @@ import { SPACE_NAMES } from './keyspaces.js'
 import { classicLevelStorage } from './storage/classic-level-storage.js'
 import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import type { StateHash } from './kv-store-types.js'
-import { damage } from './testing/damage.js'
-import { Folders } from './testing/folders.js'
-import { applyAll, hashesOf, newMachine } from './testing/members.js'
-import { drawWorkload } from './testing/workload.js'
+import { damage } from './testing/damage-store-files.js'
+import { Folders } from './testing/temporary-folders.js'
+import { applyAll, hashesOf, newMachine } from './testing/apply-entries-and-hash-rows.js'
+import { drawWorkload } from './testing/random-commands.js'
 
 const folders = new Folders()
 afterAll(() => folders.removeAll())

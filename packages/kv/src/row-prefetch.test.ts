@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { SPACE } from './keyspaces.js'
 import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import type { RowStore } from './storage/row-store-interface.js'
-import { k, World } from './testing/world.js'
+import { k, World } from './testing/state-machine-with-own-log.js'
 
 /** Counts how often the store is searched for the row of a key. */
 class AskedStorage extends SimulatedRowStorage {

@@ -4,7 +4,7 @@
 // row.
 
 import { READ, type Read } from '@latchkey/protocol'
-import { plainKeyAt, plainKeyEnd } from './commands/plain-put.js'
+import { plainKeyAt, plainKeyEnd } from './commands/plain-put-parser.js'
 import type { State } from './state/store-state.js'
 
 export class RowPrefetch {

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { DEFAULT_LIMITS } from './default-limits.js'
 import { SessionsInState } from './session-queries.js'
-import { HandClock, World } from './testing/world.js'
+import { HandClock, World } from './testing/state-machine-with-own-log.js'
 
 test('C12: without a state no session is known, and only `list` throws', () => {
   const sessions = new SessionsInState(new HandClock(), DEFAULT_LIMITS, () => undefined)

@@ -17,9 +17,9 @@ import {
 import { KvMachine } from './key-value-state-machine.js'
 import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import type { StateHash } from './kv-store-types.js'
-import { SMALL_LIMITS, applyAll, newMachine } from './testing/members.js'
-import { drawWorkload } from './testing/workload.js'
-import { HandClock, MEMBERS, World, k } from './testing/world.js'
+import { SMALL_LIMITS, applyAll, newMachine } from './testing/apply-entries-and-hash-rows.js'
+import { drawWorkload } from './testing/random-commands.js'
+import { HandClock, MEMBERS, World, k } from './testing/state-machine-with-own-log.js'
 
 async function sumsOf(frozen: StateDigest): Promise<Record<string, string>> {
   const sums: Record<string, string> = {}

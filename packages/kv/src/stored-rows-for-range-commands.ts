@@ -13,7 +13,7 @@ import type { Row, RowView } from './storage/row-store-interface.js'
 import { RowKeys } from './storage/compact-list-of-keys.js'
 import { pagesOf } from './storage/scan-rows.js'
 import { damagedRow, isIntact, storedChecksum } from './storage/stored-row-checksum.js'
-import { overFound } from './rules/command-budget.js'
+import { overFound } from './rules/work-limit-per-command.js'
 import type {
   Found,
   FoundExpiry,
@@ -22,7 +22,7 @@ import type {
   Needed,
   NeededExpiry,
   WholeRange,
-} from './rules/needed-ranges.js'
+} from './rules/ranges-needed-by-command.js'
 import { Changes, type EventCaps } from './state/command-event-rows.js'
 import { eventBytesOf } from './state/event-row-format.js'
 import { indexedAt } from './state/key-expiry-index-rows.js'
@@ -30,7 +30,7 @@ import type { Overlay } from './state/row-table-with-overlay.js'
 import type { State } from './state/store-state.js'
 import { RowSetHash } from './state/row-set-hash.js'
 
-/** The rows of a range, as counted before its deleteRange is applied (delete-range-surveys.ts). */
+/** The rows of a range, as counted before its deleteRange is applied (delete-range-row-counts.ts). */
 export interface Surveyed {
   readonly keys: RowKeys
   readonly sum: RowSetHash

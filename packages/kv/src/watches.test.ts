@@ -5,8 +5,8 @@ import { seededRandom } from '@latchkey/base'
 import { type EventResult, type LatchkeyError, OP, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Watch } from './kv-store-types.js'
-import { show } from './testing/show.js'
-import { World, k } from './testing/world.js'
+import { show } from './testing/results-as-text.js'
+import { World, k } from './testing/state-machine-with-own-log.js'
 
 interface Seen {
   readonly events: unknown[]

@@ -21,7 +21,7 @@ import type { Clock, Logger, Timer } from '@latchkey/base'
 import { elementAt, compareBytes } from '@latchkey/base'
 import { type EventResult, LatchkeyError } from '@latchkey/protocol'
 import type { KeyRange, KvLimits, Watch, WatchSink } from './kv-store-types.js'
-import { type Cursor, type Group, Groups, bytesOf, within } from './watch-groups.js'
+import { type Cursor, type Group, Groups, bytesOf, within } from './watches-grouped-by-range.js'
 
 /** The most revisions that one watch that is behind reads in one turn of the event loop. */
 const REVISIONS_A_TURN = 512

@@ -8,7 +8,7 @@ import {
   type AbstractLevel,
   AbstractValueIterator,
 } from 'abstract-level'
-import { type LevelRange, type Prefix, type StoreRange, isEmpty, seekIn } from './prefixed-keys.js'
+import { type LevelRange, type Prefix, type StoreRange, isEmpty, seekIn } from './add-and-strip-key-prefix.js'
 
 export interface IteratorOptions extends LevelRange {
   readonly reverse: boolean

@@ -4,7 +4,7 @@
 import type { As, KeyValueCalls, WriteOp } from '@latchkey/protocol'
 import { type AbstractDatabaseOptions, AbstractLevel } from 'abstract-level'
 import { EntryIterator, type IteratorOptions, KeyIterator, ValueIterator } from './iterators.js'
-import { type LevelRange, Prefix, isEmpty } from './prefixed-keys.js'
+import { type LevelRange, Prefix, isEmpty } from './add-and-strip-key-prefix.js'
 
 export interface LatchkeyLevelOptions<KDefault, VDefault>
   extends AbstractDatabaseOptions<KDefault, VDefault> {

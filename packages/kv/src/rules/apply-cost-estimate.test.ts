@@ -2,7 +2,7 @@
 
 import { encodeCommand, OP, STEP, type Command } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { k, World } from '../testing/world.js'
+import { k, World } from '../testing/state-machine-with-own-log.js'
 
 const MIB = 1024 * 1024
 

@@ -19,9 +19,9 @@ import { createdOf, entryOf, modifiedOf, valueOf, versionOf } from '../state/key
 import type { WriteSet } from './command-write-set.js'
 import { keptRecord } from './once-txn-answers.js'
 import { add, numberIn } from './integer-values.js'
-import { type Begin, deleteKeysIn, hasValue, mergeInto } from './key-values.js'
-import { OverBudget } from './command-budget.js'
-import type { Found } from './needed-ranges.js'
+import { type Begin, deleteKeysIn, hasValue, mergeInto } from './key-value-commands.js'
+import { OverBudget } from './work-limit-per-command.js'
+import type { Found } from './ranges-needed-by-command.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 
 /** What the steps need besides their write set. */

@@ -2,8 +2,8 @@
 //
 // Laws: a command reads its own writes (A12). A command that fails changes nothing. A command that changes
 // something gets one revision for all its keys, and any other command gets no revision. The Budget of the
-// command (command-budget.ts) counts all rows that the command reads or changes, and throws when a limit is
-// exceeded.
+// command (work-limit-per-command.ts) counts all rows that the command reads or changes, and throws when a
+// limit is exceeded.
 
 import { binary, copyBytes } from '@latchkey/base'
 import { EVENT, type EventType } from '@latchkey/protocol'
@@ -21,7 +21,7 @@ import { RowSetHash } from '../state/row-set-hash.js'
 import { storedChecksum } from '../storage/stored-row-checksum.js'
 import { type Change, eventBytes } from '../state/event-row-format.js'
 import type { State } from '../state/store-state.js'
-import type { Budget } from './command-budget.js'
+import type { Budget } from './work-limit-per-command.js'
 
 export class WriteSet {
   readonly budget: Budget

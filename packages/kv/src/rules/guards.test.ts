@@ -3,8 +3,8 @@
 
 import { OP, READ } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { codeOf, show } from '../testing/show.js'
-import { World, k, record } from '../testing/world.js'
+import { codeOf, show } from '../testing/results-as-text.js'
+import { World, k, record } from '../testing/state-machine-with-own-log.js'
 
 let w: World
 beforeEach(async () => {

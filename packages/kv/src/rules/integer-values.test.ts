@@ -3,8 +3,8 @@
 
 import { type ConditionArg, FIELD, IS, OP, READ, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { codeOf, show } from '../testing/show.js'
-import { World, k } from '../testing/world.js'
+import { codeOf, show } from '../testing/results-as-text.js'
+import { World, k } from '../testing/state-machine-with-own-log.js'
 
 const MOST = Number.MAX_SAFE_INTEGER
 

@@ -4,9 +4,9 @@
 import { type Command, type EventResult, OP, READ, STEP } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { SimulatedRowStorage } from '../storage/simulated-row-store.js'
-import { newMachine } from '../testing/members.js'
-import { codeOf, show } from '../testing/show.js'
-import { MEMBERS, World, k } from '../testing/world.js'
+import { newMachine } from '../testing/apply-entries-and-hash-rows.js'
+import { codeOf, show } from '../testing/results-as-text.js'
+import { MEMBERS, World, k } from '../testing/state-machine-with-own-log.js'
 import { EXPIRED_AN_ENTRY } from './key-expiry.js'
 
 let w: World

@@ -18,7 +18,7 @@ import { type Indexed, indexedAt, periodOf } from '../state/key-expiry-index-row
 import type { State } from '../state/store-state.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 import type { WriteSet } from './command-write-set.js'
-import type { FoundExpiry, NeededExpiry } from './needed-ranges.js'
+import type { FoundExpiry, NeededExpiry } from './ranges-needed-by-command.js'
 
 /**
  * EXPIRED_AN_ENTRY: the most keys that one entry removes. BYTES_AN_ENTRY: after this many bytes of keys and

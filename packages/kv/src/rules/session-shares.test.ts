@@ -3,8 +3,8 @@
 
 import { CAPS, type Command, ERROR_CODES, OP, decodeAnswer, encodeCommand } from '@latchkey/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { codeOf } from '../testing/show.js'
-import { World, k, record } from '../testing/world.js'
+import { codeOf } from '../testing/results-as-text.js'
+import { World, k, record } from '../testing/state-machine-with-own-log.js'
 
 const IDLE = 15_000
 const BUSY = 1 + ERROR_CODES.indexOf('ERR_BUSY')

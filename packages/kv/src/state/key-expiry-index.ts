@@ -11,7 +11,7 @@
 
 import { binary } from '@latchkey/base'
 import { SPACE, keyOfBinary, numberIn } from '../keyspaces.js'
-import type { KeySpan } from '../rules/needed-ranges.js'
+import type { KeySpan } from '../rules/ranges-needed-by-command.js'
 import { pagesOf } from '../storage/scan-rows.js'
 import { withChecksum } from '../storage/stored-row-checksum.js'
 import type { RowStore } from '../storage/row-store-interface.js'

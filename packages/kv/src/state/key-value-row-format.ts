@@ -11,7 +11,7 @@ import type { EntryResult } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
 import { u48, writeU48 } from '../little-endian.js'
 import { CHECKSUM_BYTES, bodyChecksum, writeChecksum } from '../storage/stored-row-checksum.js'
-import { keyChecksum, withBytes, withWord } from '../storage/checksum-of-short-keys.js'
+import { keyChecksum, withBytes, withWord } from '../storage/fast-crc32-of-short-bytes.js'
 
 /** In bytes, the length of the fields after the value, in a row without an expiry. */
 const TAIL = 18

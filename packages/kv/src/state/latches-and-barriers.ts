@@ -10,7 +10,7 @@ import { rowsOf } from '../storage/scan-rows.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store-interface.js'
 import { type Due, DueHeap } from './deadline-heap.js'
 import type { Meta } from './meta-row.js'
-import { NamedRows } from './named-rows.js'
+import { NamedRows } from './in-memory-rows-by-name.js'
 import {
   decodeBarrier,
   decodeLatch,

@@ -99,8 +99,8 @@ export interface Overlay {
 }
 
 /**
- * Gets a call before each change of a key in its range. A survey of a deleteRange (delete-range-surveys.ts)
- * is such an observer.
+ * Gets a call before each change of a key in its range. A survey of a deleteRange is such an observer
+ * (delete-range-row-counts.ts).
  */
 export interface RangeObserver {
   readonly start: string

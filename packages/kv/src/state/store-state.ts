@@ -12,7 +12,7 @@ import type { KvLimits, StateHash } from '../kv-store-types.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 import { Counters } from './fencing-counters.js'
 import { Events } from './key-event-history.js'
-import { Holds } from './holds.js'
+import { Holds } from './lock-holds.js'
 import { LockCounts } from './lock-counts.js'
 import { type Meta, decodeMeta, emptyMeta, encodeMeta } from './meta-row.js'
 import { KeyExpiryIndex } from './key-expiry-index.js'
@@ -21,7 +21,7 @@ import { RowTable } from './row-table-with-overlay.js'
 import { SemaphoreSizes } from './semaphore-sizes.js'
 import { Sessions } from './sessions.js'
 import { RowSetHash } from './row-set-hash.js'
-import { Waiters } from './waiters.js'
+import { Waiters } from './lock-waiters.js'
 
 export class State {
   readonly store: RowStore

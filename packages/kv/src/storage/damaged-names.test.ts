@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { Folders } from '../testing/folders.js'
+import { Folders } from '../testing/temporary-folders.js'
 import { classicLevelStorage } from './classic-level-storage.js'
 import { withChecksum } from './stored-row-checksum.js'
 

@@ -5,7 +5,7 @@
 import { seededRandom } from '@latchkey/base'
 import { type DiskFailure, type Loss, MemoryDisk } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'
-import { eventLogOnDisk } from '../testing/event-log-on-disk.js'
+import { eventLogOnDisk } from '../testing/event-log-on-simulated-disk.js'
 import type { ValidEnd } from './event-log-format.js'
 import { EventLog } from './event-log.js'
 import type { RowChange } from './row-store-interface.js'

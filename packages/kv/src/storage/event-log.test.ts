@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { Folders } from '../testing/folders.js'
+import { Folders } from '../testing/temporary-folders.js'
 import { decodeValidEnd, encodeValidEnd, type ValidEnd } from './event-log-format.js'
 import { EventLog } from './event-log.js'
 import { CHECKSUM_BYTES, withChecksum } from './stored-row-checksum.js'

@@ -2,7 +2,7 @@
 // leaves a valid state (RW6).
 
 import { afterAll, afterEach, expect, test, vi } from 'vitest'
-import { Folders } from '../testing/folders.js'
+import { Folders } from '../testing/temporary-folders.js'
 import { EventLogFile } from './event-log-file.js'
 import { EventLog } from './event-log.js'
 import { RowsWithEventLog } from './level-and-event-log-row-store.js'

@@ -1,5 +1,5 @@
 // Types: the interfaces of a store of ordered rows, on a disk or in memory. Every implementation passes the
-// tests of testing/row-conformance.ts.
+// tests of testing/row-store-conformance-tests.ts.
 
 import type { LevelFigures } from './leveldb-stats-parser.js'
 import type { RowKeys } from './compact-list-of-keys.js'

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path'
 import { afterAll, describe } from 'vitest'
-import { Folders } from '../testing/folders.js'
-import { rowConformance } from '../testing/row-conformance.js'
+import { Folders } from '../testing/temporary-folders.js'
+import { rowConformance } from '../testing/row-store-conformance-tests.js'
 import { classicLevelStorage } from './classic-level-storage.js'
 import { SimulatedRowStorage } from './simulated-row-store.js'
 import { memoryLevelStorage } from './memory-level-storage.js'

@@ -3,7 +3,7 @@
 import { binary, checksum, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import { isIntact, withChecksum, storedChecksum, intactBody } from './stored-row-checksum.js'
-import { keyChecksum, shortChecksum, withBytes, withWord } from './checksum-of-short-keys.js'
+import { keyChecksum, shortChecksum, withBytes, withWord } from './fast-crc32-of-short-bytes.js'
 
 const random = seededRandom('checksums')
 const bytes = (length: number) => Buffer.from(Array.from({ length }, () => random.between(0, 256)))

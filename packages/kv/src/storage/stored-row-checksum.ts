@@ -15,7 +15,7 @@ import { checksum, elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { spaceOf } from '../keyspaces.js'
 import { u32, writeU32 } from '../little-endian.js'
-import { shortChecksum, withWord } from './checksum-of-short-keys.js'
+import { shortChecksum, withWord } from './fast-crc32-of-short-bytes.js'
 
 export const CHECKSUM_BYTES = 4
 

@@ -12,8 +12,8 @@
 //     earlier commands and its next command. The writes of a connection keep their order. Its lock commands
 //     also keep their order, but do not wait for its writes.
 //   - A small command waits only for waiting commands of the same kind from its own connection.
-//   - Before a deleteRange, the member counts the rows of the range (kv, delete-range-surveys.ts). A step of
-//     a batch or a transaction is not counted. Until the deleteRange is applied, this queue sends no other
+//   - Before a deleteRange, the member counts the rows of the range (kv, delete-range-row-counts.ts). A step
+//     of a batch or a transaction is not counted. Until the deleteRange is applied, this queue sends no other
 //     deleteRange for overlapping keys.
 //   - The bytes of waiting commands are limited, in total and for each connection. Beyond the limit, a
 //     command fails with ERR_BUSY.

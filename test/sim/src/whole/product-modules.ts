@@ -3,14 +3,14 @@
 
 import type * as createStore from '../../../../packages/client/dist/store/create-store.js'
 import type * as clientClusterCheck from '../../../../packages/client/dist/wrong-cluster-check.js'
-import type * as entryRecords from '../../../../packages/kv/dist/commands/entry-records.js'
+import type * as entryRecords from '../../../../packages/kv/dist/commands/log-entry-records.js'
 import type * as stateMachine from '../../../../packages/kv/dist/key-value-state-machine.js'
 import type * as lockTables from '../../../../packages/kv/dist/rules/tables-for-lock-rules.js'
 import type * as eventLog from '../../../../packages/kv/dist/storage/event-log.js'
 import type * as eventLogFormat from '../../../../packages/kv/dist/storage/event-log-format.js'
 import type * as rowsWithEventLog from '../../../../packages/kv/dist/storage/level-and-event-log-row-store.js'
 import type * as simulatedRows from '../../../../packages/kv/dist/storage/simulated-row-store.js'
-import type * as eventLogOnDisk from '../../../../packages/kv/dist/testing/event-log-on-disk.js'
+import type * as eventLogOnDisk from '../../../../packages/kv/dist/testing/event-log-on-simulated-disk.js'
 import type * as member from '../../../../packages/latchkey/dist/member/member.js'
 import type * as rights from '../../../../packages/latchkey/dist/member/identity-and-rights.js'
 import type * as inProcessLink from '../../../../packages/latchkey/dist/open/in-process-link.js'
@@ -51,14 +51,14 @@ export const loadProduct = (changes: readonly Change[] = []): Promise<LoadedModu
       files: [
         'client/store/create-store',
         'client/wrong-cluster-check',
-        'kv/commands/entry-records',
+        'kv/commands/log-entry-records',
         'kv/key-value-state-machine',
         'kv/rules/tables-for-lock-rules',
         'kv/storage/event-log',
         'kv/storage/event-log-format',
         'kv/storage/level-and-event-log-row-store',
         'kv/storage/simulated-row-store',
-        'kv/testing/event-log-on-disk',
+        'kv/testing/event-log-on-simulated-disk',
         'latchkey/member/member',
         'latchkey/member/identity-and-rights',
         'latchkey/open/in-process-link',

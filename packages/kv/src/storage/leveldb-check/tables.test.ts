@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { seededRandom } from '@latchkey/base'
 import { ClassicLevel } from 'classic-level'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Folders } from '../../testing/folders.js'
+import { Folders } from '../../testing/temporary-folders.js'
 import { unsnappied } from './snappy.js'
 import { tableDamage } from './tables.js'
 

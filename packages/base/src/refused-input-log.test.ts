@@ -1,7 +1,7 @@
 // Test: refusals are counted by door and reason, and the log gets one short line of each kind in ten seconds.
 
 import { expect, test } from 'vitest'
-import { RefusalLog } from './refusal-log.js'
+import { RefusalLog } from './refused-input-log.js'
 
 function scene() {
   let now = 0

@@ -5,8 +5,8 @@ import { type Random, seededRandom } from '@latchkey/base'
 import { type Command, OP, STEP, encodeCommand } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { GatedStorage } from './testing/gated-row-store.js'
-import { hashOfRows } from './testing/members.js'
-import { World, k } from './testing/world.js'
+import { hashOfRows } from './testing/apply-entries-and-hash-rows.js'
+import { World, k } from './testing/state-machine-with-own-log.js'
 
 const KEYS = 900
 const name = (i: number) => `k${String(i).padStart(5, '0')}`

@@ -8,7 +8,7 @@ import { type Expiry, hasExpiry, nextRow, valueOf, withExpiry } from '../state/k
 import { lowerBound } from '../storage/lazily-sorted-keys.js'
 import { type WriteSet, ownValue } from './command-write-set.js'
 import type { State } from '../state/store-state.js'
-import type { Found } from './needed-ranges.js'
+import type { Found } from './ranges-needed-by-command.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 
 /**

@@ -1,7 +1,7 @@
 // Test: messages that are created in a turn of the event loop are sent in the same turn.
 
 import { expect, test } from 'vitest'
-import { Turns } from './end-of-turn.js'
+import { Turns } from './end-of-event-loop-turn.js'
 
 function byHand() {
   const due: (() => void)[] = []

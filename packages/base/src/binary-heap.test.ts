@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Heap } from './heap.js'
+import { Heap } from './binary-heap.js'
 
 const ascending = (a: number, b: number) => a - b
 

@@ -20,8 +20,8 @@ export class Folders {
 }
 
 /**
- * Returns the paths that begin with `dir` and that this process has open, without `dir`. The list is empty if the
- * operating system does not list open files.
+ * Returns the paths that begin with `dir` and are open in this process, without `dir`. The list is empty if
+ * the operating system does not list open files.
  */
 export const openBelow = (dir: string): string[] =>
   process.platform !== 'linux'

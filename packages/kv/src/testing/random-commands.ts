@@ -3,7 +3,7 @@
 import { type Random, seededRandom, utf8 } from '@latchkey/base'
 import { type Command, type FlowArg, KIND, OP, type Step, encodeCommand, lockKeyOf } from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
-import { type CommandRecord, encodeBatch } from '../commands/entry-records.js'
+import { type CommandRecord, encodeBatch } from '../commands/log-entry-records.js'
 
 const SESSIONS = 4
 

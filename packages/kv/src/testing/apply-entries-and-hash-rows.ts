@@ -10,7 +10,7 @@ import { groupSums } from '../state/events-of-sixteen-revisions.js'
 import { decodeMeta } from '../state/meta-row.js'
 import { RowSetHash } from '../state/row-set-hash.js'
 import type { KvLimits, StateHash } from '../kv-store-types.js'
-import { HandClock, MEMBERS } from './world.js'
+import { HandClock, MEMBERS } from './state-machine-with-own-log.js'
 
 export const SMALL_LIMITS: Partial<KvLimits> = { events: 60, eventBytes: 20_000 }
 

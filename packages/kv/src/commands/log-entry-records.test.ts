@@ -3,7 +3,7 @@
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { BatchReader, encodeBatch, encodeRecord, RecordSource } from './entry-records.js'
+import { BatchReader, encodeBatch, encodeRecord, RecordSource } from './log-entry-records.js'
 
 const read = (data: Uint8Array) => {
   const reader = new BatchReader(data)

@@ -6,7 +6,7 @@
 // invalid frames of 16 MiB. Each refusal quotes its frame, and the log grows by 150 MiB.
 
 import type { Clock } from './clock.js'
-import { LimitedLines, shortText } from './log-line-rate.js'
+import { LimitedLines, shortText } from './log-line-rate-limit.js'
 import type { Logger } from './logger.js'
 
 /** More values for the log line. Long texts are cut. */

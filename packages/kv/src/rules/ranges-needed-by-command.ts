@@ -5,7 +5,7 @@ import { binary } from '@latchkey/base'
 import { type Command, OP, STEP, type Step } from '@latchkey/protocol'
 import type { Changes } from '../state/command-event-rows.js'
 import type { RangeRows } from '../state/row-table-with-overlay.js'
-import type { OverBudget } from './command-budget.js'
+import type { OverBudget } from './work-limit-per-command.js'
 
 /** A range of keys, as texts with one character for each byte. `start` is in the range, and `end` is not. */
 export interface KeySpan {

@@ -4,7 +4,7 @@
 import { seededRandom } from '@latchkey/base'
 import { OP, decodeCommand, encodeCommand, pack } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { plainKeyAt, plainKeyEnd, plainValueAt } from './plain-put.js'
+import { plainKeyAt, plainKeyEnd, plainValueAt } from './plain-put-parser.js'
 
 const random = seededRandom('plain puts')
 const bytes = (length: number) => Buffer.from(Array.from({ length }, () => random.between(0, 256)))
