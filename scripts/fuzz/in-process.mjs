@@ -6,7 +6,7 @@
 //   - What well-formed and malformed commands do to a machine is the same on another one, and no command throws.
 
 import { seededRandom } from '../../packages/base/dist/index.js'
-import { World } from '../../packages/kv/dist/testing/world.js'
+import { World } from '../../packages/kv/dist/testing/state-machine-with-own-log.js'
 import { decodeCommand, encodeCommand, isBadCommand } from '../../packages/protocol/dist/index.js'
 import { DECODERS } from './decoders.mjs'
 import { mutated } from './grammar.mjs'
