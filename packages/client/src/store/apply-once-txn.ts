@@ -13,7 +13,7 @@ import {
   type WriteOptions,
 } from '@latchkey/protocol'
 import type { Engine } from '../engine/engine.js'
-import { encoded } from './key-values.js'
+import { encoded } from './key-value-calls.js'
 import { guardNamed, throwNamed } from './arguments-in-write-errors.js'
 
 const BYTES: Decoding = { as: 'bytes', onUndecodable: 'error', prefix: EMPTY }

@@ -1,5 +1,5 @@
-// Driver: a Store, which is one session engine with all calls of users. Embedded and remote stores differ
-// only in their route to the members.
+// Driver: a Store: one session engine, and all calls for users. Embedded and remote stores differ in their
+// route to the members, and in nothing else.
 
 import { type Clock, EMPTY, type Random } from '@latchkey/base'
 import { DEFAULT_DRIFT, type LockPort, Locking } from '@latchkey/lock'

@@ -14,7 +14,7 @@ import {
 } from '@latchkey/protocol'
 import type { Call } from '../engine/call.js'
 import type { Engine } from '../engine/engine.js'
-import type { HoldGuard } from './key-values.js'
+import type { HoldGuard } from './key-value-calls.js'
 import { lockWatch } from './lock-watch.js'
 import type { PartyPort } from './latch-and-barrier-wait.js'
 import { WatchIterator } from './watch-iterator.js'

@@ -20,7 +20,7 @@ import {
 import { type As, type Bytes, type Decoding, type Duration, subArgs } from '@latchkey/protocol'
 import type { Engine } from '../engine/engine.js'
 import { Barriers } from './barriers.js'
-import { type HoldGuard, TypedKeyValues } from './key-values.js'
+import { type HoldGuard, TypedKeyValues } from './key-value-calls.js'
 import { Latches } from './latches.js'
 import { lockPort, partyPort } from './lock-port-of-store.js'
 import type { SubOptions, SubStore } from './store-interface.js'

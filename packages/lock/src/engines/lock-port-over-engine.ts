@@ -21,7 +21,7 @@ import type { LockCall, LockCallOptions, LockPort } from '../holding/lock-port-i
 import type { LockWatchEvent } from '../holding/lock-watch-types.js'
 import { grantedOwner, keptOwner, releasedOwner, takenOwner } from './engine-answer-to-owner.js'
 import { type EngineCall, EngineRequests, type Send } from './engine-requests.js'
-import { type Ask, EngineWaits } from './engine-waits.js'
+import { type Ask, EngineWaits } from './engine-waiters.js'
 import { compareHolds, watchIsOver } from './engine-watch.js'
 import { PendingTakes } from './pending-take-requests.js'
 import type { LockEngine, TakeAnswer, Timed } from './lock-engine-interface.js'

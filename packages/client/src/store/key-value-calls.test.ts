@@ -5,7 +5,7 @@ import { type As, type Command, LatchkeyError, OP, READ, type Read, decodeComman
 import { expect, test } from 'vitest'
 import type { CallOptions } from '../engine/call.js'
 import type { Engine } from '../engine/engine.js'
-import { type HoldGuard, TypedKeyValues } from './key-values.js'
+import { type HoldGuard, TypedKeyValues } from './key-value-calls.js'
 
 type Convert = (result: unknown) => unknown
 
