@@ -6,7 +6,6 @@ import type { CommandStore } from './command-io-interface.js'
 
 interface Load {
   readonly name: string
-  /** `caller` is the number of the caller, and `turn` the number of its call. */
   run(store: CommandStore, caller: number, turn: number): Promise<unknown>
 }
 

@@ -30,7 +30,6 @@ export interface Command {
   readonly summary: string
   readonly options: OptionTable
   readonly examples: readonly string[]
-  /** Lines at the end of the command's help. */
   readonly notes?: string
   run(line: Line, io: Io): Promise<number>
 }
@@ -64,7 +63,6 @@ function parse(options: OptionTable, args: readonly string[]) {
   }
 }
 
-/** Makes one line of the message of Node's option parser, with a hint if the option is misspelt. */
 function mistake(message: string, known: readonly string[]): string {
   const [first = 'bad options'] = message.split(/\. |\n/)
   const dashed = /^Option '(--[a-z-]+)[^']*' argument is ambiguous/.exec(first)?.[1]
@@ -127,7 +125,6 @@ export function words(line: Line, least: number, most: number): readonly string[
 
 const nameOf = (usage: string, place: number) => usage.split(' ')[place]?.replace('...', '') ?? 'a word'
 
-/** Throws a UsageError for an empty key, before the command connects. */
 export function keyWord(key: string | undefined): string {
   if (key !== undefined && key !== '') return key
   throw new UsageError('KEY must not be empty: a key has 1 byte to 4 KiB')

@@ -64,7 +64,7 @@ class Show {
   #deadSince: number | undefined
   /** True after another member has become leader. */
   #succeeded = false
-  /** True if the demo is over except for the first grant after the kill. */
+  /** True after the planned time, if the demo still waits for the first grant after the kill. */
   #ending = false
 
   constructor(io: Io, length: number | undefined, json: boolean) {
@@ -215,7 +215,6 @@ class Show {
     store.on('leader', onLeader)
   }
 
-  /** Resolves after `ms`, or when the demo ends. */
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {

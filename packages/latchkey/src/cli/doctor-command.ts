@@ -17,7 +17,6 @@ import { certificatesIn, type Probes, realProbes } from './doctor/probes.js'
 /** In ms, between the two status requests by which the doctor measures a member's clock. */
 const WATCH_MS = 3_000
 
-/** `probesOf` returns the measurements of the machine. Tests pass other measurements. */
 export const doctorCommand = (
   version: string,
   probesOf: (io: Io) => Probes = ({ clock }) => realProbes(clock),

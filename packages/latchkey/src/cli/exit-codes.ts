@@ -39,7 +39,6 @@ function reason(cause: unknown): string {
 const causeText = (said: string, cause: unknown): string =>
   cause instanceof Error && said.includes(cause.message.replace(/\.$/, '')) ? '' : reason(cause)
 
-/** Describes the error for the user in one line, which begins with the error's code. */
 export function explain(error: unknown): string {
   if (isLatchkeyError(error)) return `${error.code}: ${error.message}${causeText(error.message, error.cause)}`
   return error instanceof Error ? error.message : String(error)

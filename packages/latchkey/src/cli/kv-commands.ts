@@ -163,7 +163,6 @@ async function printRows(rows: AsyncIterable<KeyValue>, io: Io): Promise<void> {
   }
 }
 
-/** Prints each row of the JSON array when the row arrives. */
 async function printArray(rows: AsyncIterable<KeyValue>, io: Io): Promise<void> {
   let before = '['
   for await (const { key, value } of rows) {

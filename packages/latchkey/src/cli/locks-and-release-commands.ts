@@ -178,7 +178,6 @@ function holdRows(info: LockInfo): string[][] {
 
 const permitsOf = (permits: number): string => (permits === 1 ? '1 permit' : `${permits} permits`)
 
-/** The context of a hold may have any bytes. */
 const shown = (context: string | Uint8Array | undefined): string =>
   context === undefined ? '-' : printable(context)
 

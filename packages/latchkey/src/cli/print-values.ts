@@ -81,7 +81,6 @@ export function membersTable(members: readonly MemberStatus[], colours: boolean)
   return table([['id', 'role', 'alive', 'lag', 'url'], ...rows])
 }
 
-/** Aligns each column, with two blanks between two columns. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => widthOf(row[i] ?? ''))))
   return rows

@@ -47,7 +47,6 @@ export class Progress {
     this.#ports.err(`latchkey: ${text}\n`)
   }
 
-  /** Shows `text` again and again until `work` succeeds or fails. */
   async during<T>(text: () => string, work: () => Promise<T>): Promise<T> {
     let timer: Timer | undefined
     const look = () => {

@@ -132,7 +132,6 @@ const failed = (io: Io) => (error: unknown) => {
   return isLatchkeyError(error, 'ERR_CLOSED') ? EXIT.ok : EXIT.failure
 }
 
-/** `first` and `second` resolve at the first and at the second signal. `off` ends the listening. */
 function stopSignals(io: Io) {
   const asked: ((signal: NodeJS.Signals) => void)[] = []
   const next = () => new Promise<NodeJS.Signals>((resolve) => asked.push(resolve))

@@ -143,7 +143,6 @@ async function reasonOf(error: unknown, store: CommandStore, io: Io): Promise<un
   return (await hasLeader(store)) ? error : new LatchkeyError('ERR_NO_LEADER', undefined, { cause: error })
 }
 
-/** Resolves to false if the connected member knows no leader, or does not answer within a second. */
 export function hasLeader(store: CommandStore): Promise<boolean> {
   return store.status({ timeout: '1s' }).then(
     ({ leader }) => leader !== undefined,

@@ -21,7 +21,6 @@ interface StreamPorts {
   readonly clock: Clock
   /** Aborts when the caller has disconnected or the member stops. The pieces then end too. */
   readonly signal: AbortSignal
-  /** Called after each write. The member counts the bytes that the caller has not read. */
   wrote(response: ServerResponse): void
 }
 

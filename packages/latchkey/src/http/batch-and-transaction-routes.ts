@@ -60,7 +60,6 @@ function toOp(op: Fields, name: string): Fields {
   return 'value' in op ? { ...converted, value: valueOf(op.value, `${name}.value`) } : converted
 }
 
-/** If `value` is null, the condition is that the key does not exist. */
 function toCondition(condition: Fields, at: number): Fields {
   const name = `when[${at}]`
   const converted = withBytes(condition, ['key', 'lock'], name)

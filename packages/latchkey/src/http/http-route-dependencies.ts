@@ -41,7 +41,6 @@ export interface CallerStore
   readonly engine: Engine
 }
 
-/** Counts the bytes of request bodies of which only a part has arrived. */
 export type RequestBodyBytes = Pick<UnfinishedMessagesLimit, 'received' | 'left'>
 
 interface PageFile {
@@ -61,6 +60,7 @@ export interface HttpPorts {
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError
   /** The browser origins whose pages may call this port. No other page may call the port. */
   readonly origins: ReadonlySet<string>
+  /** The name '' stands for the page itself. */
   pageFile?(name: string): PageFile | undefined
   /**
    * The allowed host names of the Host header, besides IP addresses and localhost. Undefined allows every
@@ -106,7 +106,6 @@ export interface Stream {
   readonly isEndless: boolean
 }
 
-/** A request after the server has checked its path, headers and rights. */
 export interface Call {
   readonly by: CallerStore
   /** For logs and metrics. Empty if the route needs no token. */

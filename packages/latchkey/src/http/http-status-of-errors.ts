@@ -73,7 +73,6 @@ const withContextJson = <T extends { readonly context?: string | Uint8Array | un
 const defined = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
-/** The caller has not sent the rest of its request in time. */
 export class TooSlow extends Error {
   constructor() {
     super('The whole request did not arrive in time.')

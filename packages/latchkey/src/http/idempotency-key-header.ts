@@ -22,7 +22,6 @@ export interface TxnDone {
   readonly revision: number
 }
 
-/** Throws a TypeError if the text of the header is not allowed. */
 export function idempotencyKey(call: Call): string | undefined {
   const key = oneHeader(call, 'idempotency-key')
   if (key === undefined || SHAPE.test(key)) return key

@@ -6,7 +6,7 @@ import { binary } from '@latchkey/base'
 
 /** How many leases the member remembers. */
 const MOST = 100_000
-/** In ms. The lease of a renewal whose hold is not remembered. */
+/** In ms. The lease of a renewal if the lease of its hold is unknown. */
 const DEFAULT = 10_000
 
 export class Leases {

@@ -101,7 +101,6 @@ export function tokenOf(token: unknown): number {
   throw new TypeError(`fencingToken must be the number that acquire answered; got ${show(token)}`)
 }
 
-/** The value that the leader of an election publishes. */
 function saidOf(value: unknown): Uint8Array {
   const bytes = valueOf(value, 'value')
   if (bytes.length > CAPS.contextBytes)

@@ -46,7 +46,6 @@ export async function releaseSetBody(call: Call) {
   return { id: idOf(given.id), keys: partsOf(given.keys, 'keys', OF_RELEASE).map(({ key }) => key) }
 }
 
-/** Each key is a text or an object, and no key may occur twice. */
 function partsOf(
   given: unknown,
   name: string,

@@ -139,7 +139,6 @@ const brokenSet = (first: Key): LatchkeyError =>
     { key: shownKey(nameOfLockKey(first)) },
   )
 
-/** The answer names the first lock of the set that another caller holds. */
 async function waitIsOver(call: Call, { list }: LockSetRequest, waitedMillis: number): Promise<Reply> {
   const { lockPort } = call.by
   const [[first]] = list as [LockSetRequest['list'][number]]

@@ -34,7 +34,6 @@ export class HttpRequestHandler {
   readonly #handlers: Readonly<Record<RouteId, Handler>>
   readonly #calls = new Set<CallEnd>()
   #stopping = false
-  /** The server has stopped, and calls end with this error. */
   #stopped: LatchkeyError | undefined
   #idle: () => void = () => {}
 
@@ -54,7 +53,6 @@ export class HttpRequestHandler {
     return this.#calls.size
   }
 
-  /** May reject. The caller must handle the error. */
   readonly handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const started = this.#ports.clock.now()
     const end = new CallEnd()

@@ -53,7 +53,6 @@ function templateOf(path: string): Template {
   return made
 }
 
-/** Throws a TypeError if the key is invalid. */
 export function placeOf(path: string, method: string): Place | undefined {
   const plain = PLAIN.get(path)
   if (plain !== undefined) return { ...plain, key: NO_KEY }

@@ -69,7 +69,6 @@ export function bytesOfBase64(text: unknown, name: string): Uint8Array {
   throw new TypeError(`${name} must be base64; got ${show(text)}`)
 }
 
-/** The argument is text in the field `name`, or base64 in the field `nameBase64`. */
 export function bytesField(
   given: Readonly<Record<string, unknown>>,
   name: string,

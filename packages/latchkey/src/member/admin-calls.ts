@@ -29,8 +29,8 @@ export interface AdminPorts {
   readonly status: () => Status
   readonly figures: () => MemberFigures
   readonly counters: (status: Status) => Metric[]
+  /** Resolves to undefined if the member is in memory. */
   readonly diskUse: () => Promise<DiskUse | undefined>
-  /** Resolves when this member has caught up with a leader. */
   readonly ready: () => Promise<void>
   handOver(to: string | undefined): Promise<HandOver>
   /** Undefined if members can be added. */

@@ -116,7 +116,6 @@ export function errorCodeIn(answer: AnswerReply['answer']): string | undefined {
   return codeOf(answer instanceof Uint8Array ? decodeAnswer(answer) : answer)
 }
 
-/** The requests of one connection whose duration is being measured. */
 export class TimedRequests {
   readonly #begun = new Map<number, { readonly at: number; readonly into: Histogram }>()
 

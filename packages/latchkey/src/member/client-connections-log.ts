@@ -15,7 +15,6 @@ const CLOSED_IN_ORDER: ReadonlySet<number> = new Set([1000, 1001, 1005])
 interface LoggedClient {
   /** Called when the client uses a session that was opened over another connection. */
   movedHere(session: number): void
-  /** `code` is the WebSocket status of the close. */
   gone(code: number): void
 }
 

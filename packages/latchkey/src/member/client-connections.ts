@@ -67,7 +67,8 @@ export class ClientConnections {
 
   /**
    * Clients see the membership of the last applied change. But a member that was just opened first applies
-   * the old entries of its log. Until then, clients see the newest membership in the log, and no old changes.
+   * the old entries of its log. Until these entries are applied, clients see the newest membership in the
+   * log.
    */
   #membership(): Membership {
     const { applied, raft } = this.#replica.node

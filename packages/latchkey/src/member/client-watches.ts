@@ -6,7 +6,6 @@ import type { RaftNode } from '@latchkey/raft'
 import { refusalOfWatch } from './required-rights.js'
 import type { Identity } from './identity-and-rights.js'
 
-/** How many watches one connection may have. A further watch fails with ERR_BUSY. */
 const MOST_WATCHES = 1_000
 
 type Opening = Extract<LinkRequest, { kind: 'watch' }>

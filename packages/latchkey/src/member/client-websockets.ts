@@ -140,7 +140,6 @@ export class ClientWebSockets {
     socket.once('message', this.#guard(socket, greet))
   }
 
-  /** unfinished-messages-limit.ts limits the bytes of incomplete messages over all connections. */
   #watchMessages(socket: WebSocket, raw: Duplex): void {
     const { unfinished } = this.#ports
     const scan = new FrameScan()
@@ -271,7 +270,6 @@ export class ClientWebSockets {
     return new Outbox({ write, wrote: () => isOpen && unreadBytes.wrote(reader), defer: deferGuarded })
   }
 
-  /** If the socket closes meanwhile, the remaining requests are dropped. */
   #handleFrame(
     socket: WebSocket,
     clientConnection: ClientConnection,

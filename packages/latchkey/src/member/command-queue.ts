@@ -63,7 +63,6 @@ interface Range {
 
 type Kind = 'sessions' | 'writes' | 'locks'
 
-/** The waiting commands of one sender and one kind, in their order. */
 class Lane {
   readonly waiting: Waiting[] = []
   /** The cost of the commands of this sender that were sent to the log. */
@@ -100,7 +99,6 @@ export class CommandQueue {
   readonly #ranges = new Set<Range>()
   #waiting = 0
   #bytes = 0
-  /** How many commands of this queue were sent to the log and are not applied. */
   #underWay = 0
   #weight = 0
   /**

@@ -12,6 +12,7 @@
 //   timeout (M28). Without this law: the leader stops, and all other members lose contact at the same time.
 //   These members forward requests to each other, although no member reaches a leader.
 
+/** In election timeouts. A member without contact for this time is cut off. */
 const CUT_OFF = 0.75
 /** In election timeouts. With the same leader, contact must last for this time. */
 const BACK = 0.5

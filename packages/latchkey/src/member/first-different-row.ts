@@ -26,7 +26,6 @@ interface RowSearchPorts {
   readonly found: (from: string, index: number, difference: Difference) => void
 }
 
-/** How many rows one request covers in each step of the search. */
 const ROWS = [1_000, 30, 1] as const
 /** In ms. A view without requests is closed after this time. */
 const IDLE_MS = 15_000
@@ -61,8 +60,8 @@ export class DifferentRowSearch {
   }
 
   /**
-   * Keeps a view of the state after the entry `index`. Undefined if the state has changed since then, or if
-   * another view is kept.
+   * Keeps a view of the state after the entry `index`. Resolves to undefined if the state has changed since
+   * then, or if another view is kept.
    */
   hold(index: number): Promise<StateDigest | undefined> {
     if (this.#closed) return Promise.resolve(undefined)

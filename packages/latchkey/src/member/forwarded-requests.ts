@@ -80,7 +80,6 @@ export class Forwarder {
     tell({ type: 'refused', reason: 'not-leader' })
   }
 
-  /** Drops an answer for which no request waits. */
   answered(from: string, message: MemberMessage): void {
     if (
       message.kind !== 'applied' &&
@@ -129,7 +128,6 @@ export class Forwarder {
     return this.#ports.clock.after(LOOK_MS, look, { ref: false })
   }
 
-  /** The senders of the dropped requests get no outcome. */
   close(): void {
     this.#timer?.cancel()
     this.#timer = undefined

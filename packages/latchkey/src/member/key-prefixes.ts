@@ -28,7 +28,6 @@ export function isBelowOne(prefixes: readonly Key[], [start, end]: Span): boolea
   return last === undefined || (end !== null && compareBytes(end, last) <= 0)
 }
 
-/** Sorts the prefixes, and drops prefixes that another prefix covers. */
 export function tidyPrefixes(prefixes: readonly Key[]): readonly Key[] {
   const tidy: Key[] = []
   for (const prefix of [...prefixes].sort(compareBytes)) {

@@ -17,7 +17,6 @@ interface LeaderlessTimePorts {
   readonly patience: number
   /** True if a leader is known, or if this member knows no other members. */
   isCalm(): boolean
-  /** The id of a member that reports this member as removed. */
   missedBy(): string | undefined
   tell(by: string): void
 }

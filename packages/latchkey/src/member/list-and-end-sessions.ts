@@ -27,7 +27,6 @@ export function listSessions(node: RaftNode, kv: KvStore): Promise<SessionResult
   })
 }
 
-/** Must run on the leader. Resolves to true if the session existed. */
 export function endSession(node: RaftNode, given: unknown): Promise<unknown> {
   const id = typeof given === 'string' && /^[1-9][0-9]{0,15}$/.test(given) ? Number(given) : 0
   if (id < 1 || id > CAPS.recordNumber)

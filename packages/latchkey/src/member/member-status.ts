@@ -6,7 +6,6 @@ import type { ConnectionTimes } from './connected-since.js'
 
 type OfProcess = Pick<Status, 'version' | 'uptimeMillis' | 'dateMillis'>
 
-/** `removed` is the message for clients of a removed member. */
 export function statusOf(
   replica: Replica,
   removed: string | undefined,

@@ -61,7 +61,6 @@ interface MemberPorts {
   readonly transport: ReplicaPorts['transport']
   readonly newId: () => string
   readonly note?: DirectoryNote | undefined
-  /** Undefined in production. The simulator observes each step of the replica. */
   readonly observer?: ReplicaPorts['observer']
   /** Called when this member may serve clients (data-directory-in-wrong-cluster.ts). */
   readonly asked?: (() => void) | undefined
@@ -69,6 +68,7 @@ interface MemberPorts {
   readonly whyNoMembers?: (() => string | undefined) | undefined
   /** Undefined if requests are not traced. */
   readonly tracer?: RequestTracer | undefined
+  /** Undefined if the member is in memory. */
   readonly diskUse?: (() => Promise<DiskUse>) | undefined
   /** Deletes this member's state and opens the member again, both after the call has returned. */
   rebuild(): void
@@ -257,7 +257,6 @@ export class Member extends Emitter<MemberEvents> {
     return this.#ownMembership.isOver
   }
 
-  /** True if the applied membership does not list this member. */
   get isOutside(): boolean {
     const members = membersOf(this.replica.node.applied.membership)
     return members.length > 0 && !members.includes(this.id)

@@ -21,7 +21,6 @@ import {
   type RaftNode,
 } from '@latchkey/raft'
 
-/** Returns an error if the change can never be proposed. */
 type Ask = () => MembershipChange | LatchkeyError
 type IsReached = (now: Membership) => boolean
 

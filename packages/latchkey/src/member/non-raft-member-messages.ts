@@ -28,7 +28,6 @@ export type MemberMessage =
    */
   | { readonly kind: 'refused'; readonly id: number; readonly reason: string }
   | { readonly kind: 'unknown'; readonly id: number }
-  /** An admin call, for example a change of membership or a transfer of leadership. */
   | { readonly kind: 'call'; readonly id: number; readonly call: string; readonly args: readonly unknown[] }
   | { readonly kind: 'returned'; readonly id: number; readonly answer: Uint8Array }
   /** The sender's state after the entry `index`: one hash for each key space (state-hash-check.ts). */

@@ -15,7 +15,6 @@ const BYTES_A_MS = TURN_BYTES / 16
 /** In bytes. The least that each read counts. */
 const LEAST = 100
 
-/** Answers a read, and returns the bytes of the answer. */
 type Serve = () => number
 
 export class ReadTurns {
@@ -67,7 +66,6 @@ export class ReadTurns {
       const [clientConnection, queue] = next
       this.#waiting.delete(clientConnection)
       const serve = queue.shift()
-      // A connection with further reads goes to the end of the queue.
       if (queue.length > 0) this.#waiting.set(clientConnection, queue)
       if (serve !== undefined) this.#serve(serve)
     }

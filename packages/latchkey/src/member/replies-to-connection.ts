@@ -64,7 +64,6 @@ export class Outbox {
   }
 }
 
-/** About how many bytes the reply has, without parts that are always small. */
 function weigh(reply: LinkReply): number {
   switch (reply.kind) {
     case 'answer':

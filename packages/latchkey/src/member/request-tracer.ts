@@ -67,7 +67,6 @@ export class RequestTracer {
     return this.#begin(method, parent, { name: method, kind: 'server', attributes, parent })
   }
 
-  /** `terms` describes the span. Undefined if no span is wanted. */
   #begin(operation: string, parent: string, terms: SpanTerms | undefined): RequestTrace | undefined {
     if (this.#open >= CAPS.tracedRequests) return undefined
     const { openTelemetry, clock } = this.#ports
@@ -120,7 +119,6 @@ export class RequestTrace {
     this.#ended(code)
   }
 
-  /** `route` is a path from the table of routes, such as /v1/kv/{key}. */
   endHttp(method: string, route: string, status: number): void {
     const name = `${method} ${route}`
     this.#span?.rename(name)

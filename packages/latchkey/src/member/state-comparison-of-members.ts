@@ -62,10 +62,6 @@ export class StateComparison {
     }
   }
 
-  /**
-   * Called at the first entry of each half minute of cluster time. The next entry is applied after the
-   * promise has resolved.
-   */
   onStateHash(hash: StateHash): Promise<unknown> | undefined {
     return knowsMembers(this.#ports.node) ? this.#check.onStateHash(stateHashesOf(hash)) : undefined
   }

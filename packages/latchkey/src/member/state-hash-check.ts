@@ -24,7 +24,7 @@ interface StateCheckPorts {
    * different row was found.
    */
   readonly differs: (from: string, index: number, spaces: readonly string[]) => Promise<boolean>
-  /** Keeps a view of this member's state after the entry `index`, so that rows can be compared later. */
+  /** Keeps a view of this member's state after the entry `index`, for the comparison of rows. */
   readonly hold: (index: number) => Promise<unknown>
 }
 

@@ -80,7 +80,6 @@ export class LinksFromMembers {
     })
   }
 
-  /** If the function throws, only this link is closed. */
   #guarded(from: MemberId, id: number, run: () => void): void {
     try {
       run()

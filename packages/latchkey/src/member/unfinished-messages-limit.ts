@@ -16,7 +16,6 @@
 import type { Clock, RefusalLog, Timer } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 
-/** In bytes, for all unfinished messages of this member together. */
 export const MOST = CAPS.unfinishedBytes
 /** In bytes, the largest message. Connections that are being closed may use this much more. */
 const LARGEST = CAPS.maxPayload
@@ -95,9 +94,9 @@ export class UnfinishedMessagesLimit {
     this.#timer = undefined
   }
 
-  /** Counts bytes of a connection that sends on while it is being closed. */
   #moreOfEnding(message: Message, bytes: number): void {
-    // The count never falls, because the bytes stay in memory until the connection has closed.
+    // The count of a closing connection never falls, because its bytes stay in memory until the connection
+    // has closed.
     this.#endingSum += Math.max(0, bytes - message.bytes)
     message.bytes = Math.max(bytes, message.bytes)
     this.#closeOne()

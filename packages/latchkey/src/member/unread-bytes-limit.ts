@@ -15,7 +15,6 @@ export const MOST_OF_ALL = 128 * MiB
 
 interface Reader {
   waiting(): number
-  /** Closes the connection immediately and drops its unread bytes. */
   close(): void
 }
 

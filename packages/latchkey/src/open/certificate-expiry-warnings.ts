@@ -35,7 +35,6 @@ export class CertificateWatch {
     this.#timer = this.#clock.after(wait, () => this.look(), { ref: false })
   }
 
-  /** The earliest expiry of a certificate, in ms since 1970. Undefined if no certificate can be read. */
   get expiresAt(): number | undefined {
     return this.#expiresAt
   }

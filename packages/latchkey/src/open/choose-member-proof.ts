@@ -17,7 +17,7 @@ interface Proofs {
 }
 
 /**
- * This member proves that it knows the first token. Another member may prove that it knows any of the tokens.
+ * This member proves that it knows the first token. From another member, each token of the list is accepted.
  */
 export function memberTokens(auth: Pick<Auth, 'memberToken'> | undefined): readonly string[] {
   const given = auth?.memberToken

@@ -29,9 +29,7 @@ const STRANGER_MS = 5_000
  * In ms. The Keep-Alive header promises that an HTTP connection without a request stays open for this time.
  */
 export const IDLE_MS = 15_000
-/**
- * In ms. After this time, a stranger is closed whose request is not answered, or whose answer is not read.
- */
+/** In ms. The longest time for the answer to a stranger's request, until the stranger has read the answer. */
 const ANSWER_MS = 60_000
 /**
  * In ms. The member closes an idle HTTP connection this much later than IDLE_MS. Without this delay, a client
@@ -39,7 +37,6 @@ const ANSWER_MS = 60_000
  */
 const IDLE_SLACK_MS = 1_000
 
-/** The limits in all and for one address. */
 interface ConnectionLimits {
   readonly strangers: number
   readonly strangersOfOneAddress: number
@@ -74,7 +71,6 @@ export function limitsOf(whole: number): ConnectionLimits {
 
 type ConnectionKind = 'stranger' | 'client' | 'member'
 
-/** Returns false if the port has no room for one more client. The caller then refuses the client. */
 export type Proven = (kind: 'client' | 'member') => boolean
 
 interface Connection {
@@ -277,7 +273,6 @@ export class Connections {
     return fresh
   }
 
-  /** The connection has closed or changes its kind. */
   #left(connection: Connection): void {
     connection.deadline?.cancel()
     const { address, kind } = connection

@@ -16,7 +16,6 @@ export async function diskUse(state: string, log: string): Promise<DiskUse> {
   }
 }
 
-/** A file that was deleted meanwhile counts as 0 bytes. */
 async function bytesBelow(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
   const sizes = entries.map(async (entry) => {

@@ -102,7 +102,6 @@ function makeServer(tls: TlsOptions | undefined): Server {
   }
 }
 
-/** New connections use the new certificates. Open connections continue. */
 export function useTls(server: Server, tls: TlsOptions | undefined): void {
   if (tls !== undefined && server instanceof SecureServer) server.setSecureContext(serverTls(tls))
 }
@@ -166,8 +165,7 @@ export async function listen(
     server.once('error', (error) => reject(listenTrouble(at, error)))
     server.listen(at.port, at.host, resolve)
   })
-  // With too many open files, a connection cannot be accepted. Without a listener, this error would end the
-  // process.
+  // Too many open files cause this error. Without a listener, the error would end the process.
   server.on('error', () => {})
   return {
     connections,

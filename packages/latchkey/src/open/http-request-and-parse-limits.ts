@@ -49,7 +49,6 @@ interface Connection {
   /** The 'data' listener that Node's server had added. */
   readonly parse: Parse
   readonly unanswered: Set<ServerResponse>
-  /** The requests that have arrived and wait for their turn. */
   readonly waiting: Arrival[]
   unparsed: Buffer[]
   /**
@@ -166,14 +165,12 @@ export class HttpRequests {
     return true
   }
 
-  /** Begins one request of each waiting connection, and parses further bytes. */
   #turn(): void {
     this.#turnBegan = undefined
     for (const connection of [...this.#waiting]) {
       if (!this.#hasTime()) return
       this.#waiting.delete(connection)
       const next = connection.waiting.shift()
-      // A connection with further requests goes to the end of the queue.
       if (connection.waiting.length > 0) this.#waiting.add(connection)
       if (next !== undefined) this.#ports.begin(...next)
       this.#parse(connection)

@@ -6,7 +6,6 @@ import type { Listen } from './options.js'
 interface Trouble {
   readonly why: string
   readonly next: string
-  /** True if the address may be free at a later attempt. */
   readonly passes?: true
 }
 

@@ -11,6 +11,7 @@ export interface MemberWorld {
   readonly clock: Clock
   readonly nextTurn: Defer
   takeStorage(settings: Settings, clock: Clock): Promise<Storage>
+  /** Undefined means real sockets. */
   readonly transport?: ReplicaPorts['transport']
 }
 

@@ -22,7 +22,6 @@ interface DirOwner {
 }
 
 interface Note extends DirOwner {
-  /** The date of the directory, in ISO 8601. */
   readonly born: string
   /** Each address is `id url`. The newest address comes last. */
   readonly known: readonly string[]
@@ -53,7 +52,6 @@ export class OwnDirectory {
     return this.#note.known.includes(`${id} ${url}`)
   }
 
-  /** Resolves when all known addresses are on disk. */
   written(): Promise<void> {
     return this.#writing
   }
@@ -87,7 +85,6 @@ export async function claimDirectory(dir: string, { id, cluster }: DirOwner): Pr
   )
 }
 
-/** Undefined if the directory has no file member.json. */
 export async function ownerOf(dir: string): Promise<DirOwner | undefined> {
   const note = await readNote(dir)
   return note && { id: note.id, cluster: note.cluster }

@@ -153,7 +153,6 @@ export class OpenedMember {
     return this.#running.member
   }
 
-  /** Calls `run` when the present member has closed. Another member object may follow. */
   onGone(run: () => void): () => void {
     return this.#running.onGone(run)
   }
@@ -248,7 +247,6 @@ export class OpenedMember {
     return { tls, clock, refusals, upgrade: (...arrival) => this.upgrade(...arrival) }
   }
 
-  /** The server of this member's port is closed with the member. */
   serveAt(server: OwnServer): void {
     this.#server = server
   }

@@ -220,7 +220,6 @@ export function checkOptions(options: OpenOptions<As>): Settings {
   return settings
 }
 
-/** An option that is left out is undefined, and never null. */
 function refuseNull(value: unknown, name: string): void {
   if (value === null) throw new TypeError(`${name} must not be null: leave it out for its default`)
 }

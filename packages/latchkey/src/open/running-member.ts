@@ -82,9 +82,9 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * True while the member asks addresses that its log does not know for the id of their cluster. The user may
-   * have given addresses of another cluster. Until each address has answered, or was silent for too long, the
-   * member serves no client.
+   * True while the member asks unknown addresses for the id of their cluster. The user may have given
+   * addresses of another cluster. Until each address has answered, or was silent for too long, the member
+   * serves no client.
    */
   get #isAsking(): boolean {
     return this.#member?.replica.isAsking === true
@@ -212,6 +212,5 @@ export class CurrentMember implements LocalMember {
   }
 }
 
-/** True if the membership in the member's log has other members. */
 export const hasOthers = ({ id, replica }: Member): boolean =>
   Object.keys(replica.node.raft.membership.peers).some((other) => other !== id)

@@ -11,7 +11,6 @@ export const isWebSocket = ({ headers }: IncomingMessage): boolean =>
 
 const DROPPED: ReadonlySet<string> = new Set(['upgrade', 'http2-settings'])
 
-/** Returns the head of the request without its Upgrade header. */
 export function plainHead({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
   let text = `${method} ${url} HTTP/${httpVersion}\r\n`
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {

@@ -35,7 +35,6 @@ export interface Member {
   whyNotReady?(): string | undefined
   warning?(): string | undefined
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError
-  /** Accepts a WebSocket of a member or of a client. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: Proven): void
   /**
    * If a certificate or token is wrong, the function throws a TypeError, and the old certificates and tokens

@@ -24,7 +24,6 @@ interface SidecarPorts {
   readonly clock: Clock
   readonly logger: Logger
   readonly openMember: OpenMember
-  /** How many times certificates and tokens were read again, by result. */
   reloads?(): Readonly<Record<string, number>>
 }
 
@@ -186,7 +185,6 @@ export class Sidecar {
   }
 }
 
-/** Throws a ConfigError if an option contradicts the directory. */
 async function openWith(options: OpenOptions, { openMember }: SidecarPorts): Promise<Member> {
   try {
     return await openMember(options)

@@ -137,7 +137,6 @@ function authOf(
   return { tokens, file, memberToken }
 }
 
-/** Warns of settings that are allowed but unsafe. */
 function warningsOf(settings: ResolvedSettings): string[] {
   const shown = (['token', 'memberToken'] as const).filter((name) => settings[name].source.startsWith('flag'))
   return shown.map((name) => {

@@ -42,7 +42,6 @@ export class PortServer {
     this.refusals = refusals
   }
 
-  /** Throws a ConfigError if the address is in use or not allowed. */
   static async open(options: PortServerOptions): Promise<PortServer> {
     const { listen } = options
     const portServer = PortServer.#make(options)

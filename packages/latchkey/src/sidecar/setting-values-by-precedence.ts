@@ -126,7 +126,6 @@ function tokenOf(text: string, name: string): TokenEntry {
   }
 }
 
-/** A misspelt name would have no effect, so an unknown name is an error. */
 function readFile(path: string, text: string): ReadonlyMap<string, unknown> {
   let json: unknown
   try {

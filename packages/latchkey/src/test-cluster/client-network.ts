@@ -47,6 +47,7 @@ interface ClientConnection {
 interface ClientNetworkOptions extends ConnectionOptions {
   /** True if each message is encoded to bytes and decoded again, as on a real connection. */
   readonly encoded: boolean
+  /** Undefined means the encoding of the present protocol. */
   readonly codec?: FrameCodec
   /** In microseconds. The shortest and the longest time until a connection is accepted or refused. */
   readonly dialling: readonly [number, number]
@@ -114,7 +115,6 @@ export class ClientNetwork {
     return this.#connections
   }
 
-  /** Called after the network between two machines was cut or restored. */
   changed(): void {
     for (const connection of this.connections()) connection.look()
   }

@@ -67,7 +67,6 @@ const PASSED: Record<keyof MemberOptions, true> = {
   snapshot: true,
 }
 
-/** No real port is open at this address. */
 export const urlOf = (id: string): string => `ws://127.0.0.1:${7001 + IDS.indexOf(id)}`
 
 export function checkTestOptions(options: unknown): TestSettings {

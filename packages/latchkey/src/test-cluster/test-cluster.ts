@@ -130,7 +130,6 @@ class MemoryCluster<Id extends string> implements TestCluster<Id> {
     this.#network.dialNow(member.id)
   }
 
-  /** With a manual clock, simulated time advances until the promise settles. */
   async #waitFor<T>(what: Promise<T>): Promise<T> {
     let over = false
     const settled = () => {

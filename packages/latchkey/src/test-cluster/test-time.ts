@@ -105,7 +105,6 @@ export class TestTime implements Timeline {
     })
   }
 
-  /** If the next event is not due yet, manual time first advances to the event. */
   readonly #step = (): void => {
     const moving = this.#moving
     if (moving === undefined || this.#closed) return

@@ -221,7 +221,6 @@ function leaderFindings(answered: readonly Status[]): Finding[] {
   return [ok, ...(leader === undefined ? [] : leaderViewFindings(leader))]
 }
 
-/** The status of the leader shows how far each member is behind. */
 function leaderViewFindings({ id, members }: Status): Finding[] {
   return members.flatMap((member): Finding[] => {
     if (member.id === id) return []

@@ -24,7 +24,7 @@ export interface DirFacts {
 export interface MachineFacts {
   /** The version of this latchkey command. */
   readonly version: string
-  /** How many files a process may open. Undefined if the system does not say. */
+  /** Undefined if the system does not say. */
   readonly openFiles: number | undefined
   readonly dir: DirFacts | undefined
   /** In milliseconds since 1970. */

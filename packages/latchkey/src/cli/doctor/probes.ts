@@ -15,7 +15,7 @@ export interface Probes {
   disk(path: string): Promise<DirFacts>
   openFiles(): number | undefined
   lookup(host: string): Promise<readonly string[]>
-  /** Resolves to the reason why no server accepts the connection, or to undefined. */
+  /** Resolves to undefined if a server accepts the connection, and otherwise to the reason. */
   dial(address: string, port: number): Promise<string | undefined>
   /** Resolves to the server's certificate, even if the certificate is expired or not trusted. */
   certificate(address: string, port: number, host: string): Promise<CertificateFacts | undefined>
@@ -121,7 +121,6 @@ function shownCertificate(
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 const MOST_CERTIFICATES = 16
 
-/** Throws if a certificate of the PEM text is invalid. */
 export const certificatesIn = (pem: string, place: string): CertificateFacts[] =>
   (pem.match(PEM) ?? [])
     .slice(0, MOST_CERTIFICATES)
