@@ -1,5 +1,5 @@
 // Driver: puts one listener on each AbortSignal, even if many calls wait for that signal. Node warns of a
-// leak when a signal has more than ten listeners, and a library must not cause this warning.
+// leak if a signal has more than ten listeners.
 
 import { RecyclingMap } from './map-with-frequent-deletes.js'
 
@@ -14,7 +14,7 @@ const hubs = new WeakMap<AbortSignal, Hub>()
 /**
  * Calls `run` once when the signal is aborted. If the signal is already aborted, `run` is never called.
  * Returns a function that cancels the call.
- * Law: when no call waits for a signal any more, this file has no listener on the signal.
+ * Law: a signal for which no call waits has no listener of this file.
  */
 export function onAbort(signal: AbortSignal, run: () => void): () => void {
   if (signal.aborted) return () => {}

@@ -1,5 +1,4 @@
-// Rule: a binary heap. The caller gives the order of the items, and `pop` returns the first item in this
-// order.
+// Rule: a binary heap. `pop` returns the first item in the order that the caller gives.
 
 export class Heap<T> {
   readonly #items: T[] = []
@@ -17,7 +16,6 @@ export class Heap<T> {
     return this.#items.length
   }
 
-  /** The first item, or undefined if the heap is empty. */
   get top(): T | undefined {
     return this.#items[0]
   }
@@ -40,7 +38,6 @@ export class Heap<T> {
     items[at] = item
   }
 
-  /** Removes and returns the first item, or undefined if the heap is empty. */
   pop(): T | undefined {
     const items = this.#items
     const first = items[0]
@@ -49,7 +46,6 @@ export class Heap<T> {
     return first
   }
 
-  /** Puts the item at the root and moves it down to its place. */
   #sink(item: T): void {
     const items = this.#items
     let at = 0

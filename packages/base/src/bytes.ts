@@ -1,7 +1,7 @@
 // Rule: functions to compare, copy and view bytes, and to convert them to and from text.
 
 const encoder = new TextEncoder()
-/** Decodes UTF-8, and keeps a byte order mark, because it may be the first character of a key or a value. */
+/** Keeps a byte order mark, because it may be the first character of a key or a value. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export const EMPTY: Uint8Array = new Uint8Array(0)
@@ -9,7 +9,6 @@ export const EMPTY: Uint8Array = new Uint8Array(0)
 export const utf8 = (text: string): Uint8Array => encoder.encode(text)
 export const text = (bytes: Uint8Array): string => decoder.decode(bytes)
 
-/** Compares two byte arrays. Keys are sorted in this order. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return Buffer.compare(a, b)
 }
@@ -38,8 +37,8 @@ export const binary = (bytes: Uint8Array): string => asBuffer(bytes).toString('l
 export const fromBinary = (key: string): Uint8Array => Buffer.from(key, 'latin1')
 
 /**
- * Returns the smallest key that is greater than all keys with this prefix. Returns undefined if there is no
- * such key, because all bytes of the prefix are 0xff.
+ * Returns the smallest key that is greater than all keys with this prefix, or undefined if all bytes of the
+ * prefix are 0xff.
  */
 export function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
   for (let i = prefix.length - 1; i >= 0; i--) {

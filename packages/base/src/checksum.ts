@@ -1,6 +1,5 @@
-// Rule: the checksum of stored data: CRC-32. The second argument is the checksum of earlier bytes, from which
-// the calculation continues. checksumTable is for callers that compute a CRC without zlib: for very short
-// texts, and for the polynomial that LevelDB uses.
+// Rule: the checksum of stored data: CRC-32. `previous` is the checksum of earlier bytes, from which the
+// calculation continues.
 
 import { crc32 } from 'node:zlib'
 
@@ -8,7 +7,10 @@ export function checksum(bytes: Uint8Array, previous = 0): number {
   return crc32(bytes, previous)
 }
 
-/** Returns the CRC table for `polynomial`, whose bits are in reversed order (0xedb88320 for CRC-32). */
+/**
+ * Returns the CRC table for `polynomial`, whose bits are in reversed order (0xedb88320 for CRC-32). Callers
+ * use the table where zlib is slow (very short texts) or has no function (LevelDB's polynomial).
+ */
 export function checksumTable(polynomial: number): Int32Array {
   const table = new Int32Array(256)
   for (let byte = 0; byte < 256; byte++) {

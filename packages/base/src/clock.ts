@@ -1,9 +1,8 @@
 // Driver: clocks and timers. No other file reads a clock or sets a timer.
 //
-// Law: fake timers of a test runner, which replace the global functions, have no effect on this file. Without
-// this law: a test installs fake timers and acquires a lock. The timer that would send the answer never
-// fires, and the test hangs. Or the test sets the date, and each holder believes that its lease is over. So
-// this file takes the functions from Node's modules when it is loaded.
+// Law: a test runner's fake timers have no effect on this file. Without this law: a test installs fake timers
+// and acquires a lock. The timer that would send the answer never fires, and the test hangs. So this file
+// takes the functions from Node's modules when it is loaded.
 
 import { performance } from 'node:perf_hooks'
 import timers from 'node:timers'
@@ -12,7 +11,6 @@ const { setTimeout, clearTimeout, setImmediate } = timers
 const { Date } = globalThis
 const resolved = Promise.resolve()
 
-/** Calls `run` in the next turn of the event loop. */
 export const nextTurn = (run: () => void): void => void setImmediate(run)
 
 /** Calls `run` in a microtask. An error of `run` becomes an unhandled rejection. */
@@ -57,9 +55,7 @@ const UPTIME_REUSE = UPTIME_RESOLUTION / 2
 
 /** In ms, the largest error of the difference between two uptimes. */
 const UPTIME_ERROR = UPTIME_RESOLUTION + UPTIME_REUSE
-/**
- * In ms, the largest error of the difference between two readings of the wall clock, which shows whole ms.
- */
+/** In ms, the largest error of the difference between two readings of the wall clock. */
 const WALL_ERROR = 2
 /**
  * A fraction. The wall clock may run slower than the monotonic clock by this much, even if nobody sets it.
@@ -68,15 +64,14 @@ const WALL_DRIFT = 0.01
 
 /**
  * Returns the longest time in ms that can have passed between two moments (CT7). The monotonic clock misses
- * suspensions, and the wall clock may have been set. The uptime, plus UPTIME_ERROR, is used in two cases: if
- * the uptime shows a suspension, or if the wall clock was set back.
+ * suspensions, and the wall clock may have been set. The uptime is used if it shows a suspension, or if the
+ * wall clock was set back.
  *
- * What went wrong when UPTIME_ERROR was not added: a machine was suspended, and its wall clock was set back.
- * The holder of a lock on this machine trusted its lease for 4 ms after the next holder had got the lock
- * (seed 310000051).
+ * Why UPTIME_ERROR is added to the uptime: without it, a holder trusted its lease for 4 ms after the next
+ * holder had got the lock. Its machine was suspended, and the wall clock was set back (seed 310000051).
  *
- * A known gap: the function misses a suspension of less than 30 ms if, in the same time, the wall clock was
- * set back by about the length of the suspension.
+ * A known gap: the function misses a suspension of less than 30 ms if the wall clock was set back by about
+ * the same length in the same time.
  */
 export function elapsed(from: Instant, to: Instant): number {
   const hr = to.hr - from.hr
@@ -108,8 +103,7 @@ export function systemClock(uptimeSeconds: () => number): Clock {
 
 /**
  * Returns a function that reads the three clocks. It reads the uptime again only when the monotonic clock or
- * the wall clock has moved by UPTIME_REUSE. A suspension moves the wall clock, so the uptime is read again
- * after a suspension.
+ * the wall clock has moved by UPTIME_REUSE.
  */
 function instants(now: () => number, uptimeSeconds: () => number): () => Instant {
   let last: Instant | undefined

@@ -1,9 +1,8 @@
-// Driver: closes a refused socket. The function sends a last answer, waits a moment for the other side to
-// read the answer, and destroys the socket.
+// Driver: sends a last answer to a refused socket, waits a moment for the other side to read it, and destroys
+// the socket.
 //
-// Law: a refused socket is destroyed after REFUSED_MS, even if the other side does nothing. Without this law:
-// a client gets a 403, never reads it, and never closes its side. Its socket then counts among the open
-// connections for ever.
+// Law: a refused socket is destroyed after REFUSED_MS. Without this law: a client gets a 403, never reads it,
+// and never closes its side. Its socket stays open for ever.
 
 import type { Duplex } from 'node:stream'
 import type { Clock } from './clock.js'
@@ -16,7 +15,7 @@ export function endRefused(socket: Duplex, answer: string | Uint8Array, clock: P
   socket.on('error', () => socket.destroy())
   const late = clock.after(REFUSED_MS, () => socket.destroy(), { ref: false })
   socket.once('close', () => late.cancel())
-  // Later input is read and dropped. If unread input were left at the close, the kernel would reset the
+  // Later input is read and dropped. If input were unread at the close, the kernel would reset the
   // connection, and the other side could lose the answer.
   socket.resume()
   socket.end(answer)

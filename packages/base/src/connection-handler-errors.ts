@@ -4,18 +4,12 @@
 // Law: an error in a connection's handler closes that connection and has no other effect. Without this law: a
 // client sends a frame that no check foresaw. The handler throws inside an event of the socket, and the error
 // ends the whole process.
-//
-// The decoders refuse all invalid input before a handler runs. So an error that arrives here is a bug of this
-// project, and is shown in the metrics and in the log.
 
 import type { Clock } from './clock.js'
 import { LimitedLines, shortText } from './log-line-rate-limit.js'
 import type { Logger } from './logger.js'
 
-/**
- * The kinds of handlers. The kinds become labels of a metric, so they are constants and never a client's
- * text.
- */
+/** The kinds of handlers, which become labels of a metric. */
 export type ConnectionHandler = 'client' | 'http' | 'upgrade' | 'member' | 'dialled member'
 
 export class ConnectionErrors {
@@ -30,7 +24,7 @@ export class ConnectionErrors {
 
   /**
    * Returns a function that calls `handle`. If `handle` throws or rejects, the error is counted and `close`
-   * is called. `where` is the kind of handler.
+   * is called.
    */
   guard<Args extends readonly unknown[]>(
     where: ConnectionHandler,
@@ -55,14 +49,12 @@ export class ConnectionErrors {
     }
   }
 
-  /** Counts and logs the error of a handler that has closed its connection itself. */
   note(where: ConnectionHandler, error: unknown): void {
     const errors = this.#lines.note(where, this.#clock.now())
     if (errors === undefined) return
     this.#logger.error('an error ended a connection', { where, error: shortError(error), errors })
   }
 
-  /** Returns the number of errors so far, by kind of handler. */
   counts(): ReadonlyMap<string, number> {
     return this.#lines.counts()
   }
@@ -80,13 +72,9 @@ export function shortError(error: unknown): string {
   }
 }
 
-/** Returns the file and line at which the error was created, if its stack has them. */
 export const codePlace = (error: Error): string | undefined =>
   /\(?([^\s()/]+:\d+:\d+)\)?\s*$/m.exec(stackOf(error))?.[1]
 
-/**
- * Returns the first line of the stack that names a place in the code. The lines before it are the error's
- * message.
- */
+/** Returns the first line of the stack that names a place in the code. */
 const stackOf = ({ stack }: Error): string =>
   (stack ?? '').split('\n').find((line) => /^\s+at /.test(line)) ?? ''

@@ -6,33 +6,26 @@ import { didYouMean } from './nearest-name.js'
 interface Registration {
   readonly listener: (event: never) => void
   readonly once: boolean
-  /**
-   * True once the listener was removed. A removed listener is not called any more, not even for an event that
-   * is being emitted.
-   */
+  /** A removed listener is not called any more, not even for an event that is being emitted. */
   off: boolean
 }
 
 /**
  * These laws are the same as in Node's EventEmitter:
- * - listeners are called in the order in which they were added. A listener that was added twice is called
+ * - Listeners are called in the order in which they were added. A listener that was added twice is called
  *   twice.
- * - a listener that is added during an event is not called for that event.
+ * - A listener that is added during an event is not called for that event.
  * - `off` removes the last registration of a function, also one that `once` has added.
  */
 export class Emitter<Events extends Record<string, unknown>> {
   #registrations = new Map<keyof Events, readonly Registration[]>()
   readonly #names: readonly (keyof Events & string)[] | undefined
 
-  /**
-   * `names` is the list of all events. If it is given, a listener for any other event is refused, because
-   * that event is never emitted.
-   */
+  /** `names` is the list of all events. If the list is given, a listener for any other event is refused. */
   constructor(names?: readonly (keyof Events & string)[]) {
     this.#names = names
   }
 
-  /** Adds a listener. Returns a function that removes the listener. */
   on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): () => void {
     return this.#add(name, listener, false)
   }
@@ -47,8 +40,7 @@ export class Emitter<Events extends Record<string, unknown>> {
   }
 
   /**
-   * Calls all listeners of the event. `failed` receives each error that a listener throws. By default the
-   * error becomes an uncaught exception.
+   * `failed` receives each error that a listener throws. By default the error becomes an uncaught exception.
    */
   emit<Name extends keyof Events>(
     name: Name,
@@ -90,7 +82,6 @@ function unknownEvent(name: unknown, known: readonly string[]): TypeError {
   return new TypeError(`unknown event ${JSON.stringify(shown)}${hint}`)
 }
 
-/** Throws the error in a microtask, so that Node reports it as an uncaught exception. */
 const throwLater = (thrown: unknown): void =>
   queueMicrotask(() => {
     throw thrown

@@ -1,11 +1,10 @@
-// Driver: runs functions at the end of a turn of the event loop. So all messages that a turn causes are sent
-// together in the same turn.
+// Driver: runs functions at the end of a turn of the event loop.
 //
 // Laws
-//   - functions that were added by `work` run after all input of this turn has been handled. Functions that
-//     they add by `work` run in the next turn.
-//   - functions that were added by `end` run after all functions of `work`, in the same turn. The functions
-//     of `end` send the messages that the turn has caused.
+//   - functions that were added by `work` run after all input of this turn has been handled. If such a
+//     function adds a function by `work`, the added function runs in the next turn.
+//   - functions that were added by `end` run after all functions of `work`, in the same turn. They send the
+//     messages that the turn has caused, all together.
 
 export type Defer = (run: () => void) => void
 
@@ -20,13 +19,11 @@ export class Turns {
     this.#later = later
   }
 
-  /** Adds a function to the work of this turn. */
   readonly work: Defer = (run) => {
     this.#work.push(run)
     this.#arm()
   }
 
-  /** Adds a function that runs after all work of this turn. */
   readonly end: Defer = (run) => {
     this.#ends.push(run)
     this.#arm()

@@ -1,8 +1,6 @@
 // Rule: a histogram for Prometheus: it counts values by size, in fixed steps.
 
-/**
- * In seconds, the upper limits of the steps. The first limit, 0.25 ms, is the time of a sync on a fast disk.
- */
+/** In seconds, the upper limits of the steps. A sync on a fast disk takes about 0.25 ms. */
 const DURATION_STEPS: readonly number[] = [
   0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]
@@ -10,8 +8,8 @@ const DURATION_STEPS: readonly number[] = [
 export class Histogram {
   readonly steps: readonly number[]
   /**
-   * For each step, how many values were at most this large and larger than the step before. The last element
-   * counts the values above all steps.
+   * For each step, the number of values that belong to this step. The last element counts the values above
+   * all steps.
    */
   readonly #counts: number[]
   #sum = 0
@@ -32,7 +30,7 @@ export class Histogram {
     return this.#sum
   }
 
-  /** Returns for each step how many values were at most this large. The last element counts all values. */
+  /** For each step, how many values were at most this large. The last element counts all values. */
   cumulative(): number[] {
     let sum = 0
     return this.#counts.map((count) => (sum += count))

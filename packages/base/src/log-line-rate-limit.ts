@@ -1,17 +1,15 @@
 // Rule: counts events by kind, and decides whether an event may write a log line.
 //
 // Law: each kind of event writes at most one line in ten seconds, or as many lines as the given limit allows.
-// Each line says how many events there were since the line before. Without this law: a client causes the same
-// refusal a thousand times a second, and log lines fill the disk.
+// Without this law: a client causes the same refusal a thousand times a second, and log lines fill the disk.
 
-/** In ms, the shortest time between two lines of one kind. */
 const LINE_MS = 10_000
 /** In characters. A longer text is cut to this length, because the text may come from a client. */
 const MOST_CHARACTERS = 200
 
 interface Known {
   count: number
-  /** How many events there were since the last line, including the present event. */
+  /** How many events there were after the last line. */
   sinceLastLine: number
   /** When the first line of the present period was written. `lines` counts the lines of this period. */
   periodBegan: number | undefined
@@ -34,9 +32,8 @@ export class LimitedLines {
   }
 
   /**
-   * Counts one event. Returns the number of events since the last line if a line may be written now, else
-   * undefined. `kind` must be a constant and never a client's text, because one counter is kept for each
-   * kind.
+   * Counts one event. If a line may be written now, returns the number of events since the last line, else
+   * undefined. `kind` must be a constant and never a client's text, because each kind keeps a counter.
    */
   note(kind: string, now: number): number | undefined {
     const known = this.count(kind)
@@ -52,7 +49,6 @@ export class LimitedLines {
     return sinceLastLine
   }
 
-  /** Counts one event that writes no line. */
   count(kind: string): Known {
     const known = this.#known.get(kind) ?? { count: 0, sinceLastLine: 0, periodBegan: undefined, lines: 0 }
     this.#known.set(kind, known)
@@ -61,7 +57,6 @@ export class LimitedLines {
     return known
   }
 
-  /** Returns the number of events so far, by kind. */
   counts(): ReadonlyMap<string, number> {
     return new Map([...this.#known].map(([kind, { count }]) => [kind, count]))
   }
@@ -69,7 +64,6 @@ export class LimitedLines {
 
 /** Returns the text on one line, cut to MOST_CHARACTERS. */
 export function shortText(text: string): string {
-  // The text is cut before the search, because a search through a very long text would be slow.
   const line = text.slice(0, MOST_CHARACTERS * 2).replaceAll(/\s+/g, ' ')
   return line.length > MOST_CHARACTERS || text.length > MOST_CHARACTERS * 2
     ? `${line.slice(0, MOST_CHARACTERS - 1)}…`

@@ -1,4 +1,4 @@
-// Rule: the interface for log lines, and the loggers that this package has.
+// Rule: the interface for log lines, a logger that writes to the console, and a logger that writes nothing.
 
 export interface Logger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void
@@ -10,7 +10,6 @@ export interface Logger {
 const nothing = () => {}
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
-/** Writes only warnings and errors, to the console. */
 const consoleLogger: Logger = {
   ...silentLogger,
   // oxlint-disable-next-line no-console -- where no logger was given, a user has to see what went wrong
@@ -22,7 +21,6 @@ const consoleLogger: Logger = {
 const shown = (message: string, fields: Readonly<Record<string, unknown>> = {}): unknown[] =>
   Object.keys(fields).length === 0 ? [`latchkey: ${message}`] : [`latchkey: ${message}`, fields]
 
-/** Checks the option `logger` of a store. Throws a TypeError if the value is no logger. */
 export function loggerOption(given: unknown): Logger {
   if (given === undefined) return consoleLogger
   if (given === false) return silentLogger

@@ -1,16 +1,16 @@
 // Rule: a Map for entries that are added and deleted all the time.
 
 /**
- * The Map is replaced when the number of deletions exceeds the number of entries by this much. Replacing a
- * small Map after fewer deletions would cost more than it saves.
+ * The Map is replaced after at least this many deletions. Replacing a small Map more often would cost more than
+ * it saves.
  */
 const FEW = 16
 
 /**
- * V8's Map replaces its table again and again while entries are added and deleted. The old table keeps the
- * old entries, and points to the new table, so that a running iterator can go on there. Once an old table is
- * in V8's old generation, each garbage collection of the young generation keeps all later tables and their
- * values alive. So V8 copies entries that were deleted long ago.
+ * V8's Map replaces its table again and again while entries are added and deleted. The old table keeps its
+ * entries, and points to the new table. Once an old table is in V8's old generation, each garbage collection
+ * of the young generation keeps all later tables and their values alive, even if their entries were deleted
+ * long ago.
  *
  * Law: when there were FEW more deletions than there are entries, the entries are copied to a new Map, to
  * which no old table points.
@@ -31,7 +31,6 @@ export class RecyclingMap<Key, Value> {
     this.#map.set(key, value)
   }
 
-  /** Returns false if the map has no entry with this key. */
   delete(key: Key): boolean {
     if (!this.#map.delete(key)) return false
     if (++this.#deleted >= this.#map.size + FEW) {
@@ -58,7 +57,6 @@ export class RecyclingMap<Key, Value> {
     return this.#map.values()
   }
 
-  /** Returns a list of the present keys, in the order of insertion. */
   keys(): Key[] {
     return [...this.#map.keys()]
   }

@@ -16,10 +16,7 @@ export function nearest(given: string, known: readonly string[]): string | undef
   return near.toSorted((a, b) => a.steps - b.steps)[0]?.name
 }
 
-/**
- * Returns a hint for an error, such as ': did you mean "guard"?'. Returns an empty text if no known name is
- * similar.
- */
+/** Returns a hint for an error, such as ': did you mean "guard"?', or an empty text. */
 export function didYouMean(given: string, known: readonly string[]): string {
   const name = nearest(given, known)
   return name === undefined ? '' : `: did you mean ${JSON.stringify(name)}?`

@@ -1,5 +1,5 @@
-// Driver: makes random ids from a pool of random bytes. An id from the pool is twenty times faster than a
-// call of the system for each id.
+// Driver: makes random ids from a pool of random bytes, which is twenty times faster than a system call for
+// each id.
 
 import { randomFillSync } from 'node:crypto'
 

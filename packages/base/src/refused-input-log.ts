@@ -3,13 +3,12 @@
 // handshakes of members.
 //
 // Law: the log lines of refusals are limited in number and in length. Without this law: a client sends ten
-// invalid frames of 16 MiB. Each refusal quotes its frame, and the log grows by 150 MiB.
+// invalid frames of 16 MiB, each refusal quotes its frame, and the log grows by 150 MiB.
 
 import type { Clock } from './clock.js'
 import { LimitedLines, shortText } from './log-line-rate-limit.js'
 import type { Logger } from './logger.js'
 
-/** More values for the log line. Long texts are cut. */
 type RefusalFields = Readonly<Record<string, string | number | undefined>>
 
 export interface RefusalCount {
@@ -43,12 +42,10 @@ export class RefusalLog {
     return true
   }
 
-  /** Counts one refusal without a log line. */
   count(door: string, reason: string): void {
     this.#lines.count(`${door} ${reason}`)
   }
 
-  /** Returns the number of refusals so far, by door and reason. */
   counts(): RefusalCount[] {
     return [...this.#lines.counts()].map(([kind, count]) => {
       const [door = '', reason = ''] = kind.split(' ')

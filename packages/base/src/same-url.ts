@@ -1,9 +1,6 @@
 // Rule: compares addresses (URLs) that may be spelled differently.
 
-/**
- * Returns an address in one fixed spelling, without a slash at its end. A text that is no URL is returned
- * unchanged.
- */
+/** Returns an address in one fixed spelling. A text that is no URL is returned unchanged. */
 export const canonicalUrl = (url: string): string =>
   URL.canParse(url) ? new URL(url).href.replace(/\/+$/, '') : url
 

@@ -1,5 +1,4 @@
-// Rule: a random generator with a seed (sfc32). Code gets its generator from its caller, so that a test can
-// repeat all random choices.
+// Rule: a random generator with a seed (sfc32), so that a test can repeat all random choices.
 
 export interface Random {
   /** Returns an integer in [0, 2^32). */
@@ -41,10 +40,7 @@ export function seededRandom(seed: number | string): Random {
   }
 }
 
-/**
- * Returns four 32-bit numbers for the generator's state. Each number is computed from the FNV-1a hash of the
- * text.
- */
+/** Returns four 32-bit numbers for the generator's state, computed by FNV-1a. */
 function spread(text: string): [number, number, number, number] {
   let hash = 0x811c9dc5
   const words: number[] = []

@@ -1,4 +1,4 @@
-// Rule: Maps whose values are Sets. A key is in the Map as long as its Set has an item.
+// Rule: Maps whose values are Sets. A key whose Set is empty is not in the Map.
 
 export function addByKey<Key, Item>(map: Map<Key, Set<Item>>, key: Key, item: Item): void {
   const set = map.get(key)

@@ -1,16 +1,13 @@
-// Rule: large pieces of encoded bytes, which are not copied into the buffer that has the other encoded bytes.
-// One call of writev writes the buffer and the pieces together.
+// Rule: joins encoded bytes with large pieces that are not copied. One call of writev writes all parts
+// together.
 
-/** A large piece of the encoded bytes. Its place is before the byte of the buffer at index `at`. */
+/** A large piece. Its place is before the byte of the buffer at index `at`. */
 export interface Apart {
   readonly at: number
   readonly data: Uint8Array
 }
 
-/**
- * In bytes. A piece of at least this size is not copied into the buffer, because an additional part of a
- * writev costs less than the copy.
- */
+/** In bytes. For a piece of at least this size, an additional part of a writev costs less than a copy. */
 export const APART_BYTES: number = 64 * 1024
 
 /** Returns the buffer's bytes from `from` to `end` as a list of parts, with each large piece at its place. */

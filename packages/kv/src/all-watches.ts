@@ -1,5 +1,5 @@
 // Driver: owns all watches of a member. A client can watch keys, or locks, or locks with their renewals. Each
-// of the three kinds has its own history of events. Events of a kind that no client watches take no work.
+// of these three kinds has its own history of events.
 
 import type { Clock, Logger } from '@latchkey/base'
 import { type LatchkeyError, WATCH_OF, type WatchOf } from '@latchkey/protocol'

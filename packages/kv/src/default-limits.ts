@@ -6,12 +6,11 @@ import type { KvLimits } from './kv-store-types.js'
 const MiB = 1024 * 1024
 
 export const DEFAULT_LIMITS: KvLimits = {
-  // A longer delay saves writes, because a key that is put ten times within the delay is written to the disk
-  // once.
+  // A key that is put ten times within this delay is written to the disk once.
   flushMillis: 200,
   // Larger batches would not be faster, because the next batch is filled while a batch is written. LevelDB's
-  // binding allocates one block of memory for each batch, and large blocks leave unused holes in the heap of
-  // the process.
+  // binding allocates one block of memory for each batch, and large blocks leave holes in the heap of the
+  // process.
   flushBytes: MiB,
   // Events have a larger limit, because they are written without a copy.
   flushEventBytes: 4 * MiB,

@@ -1,17 +1,15 @@
-// Driver: prepares deleteRange commands over large ranges. To apply a deleteRange, a member needs the count
-// of the rows in the range, and the sum of their checksums. For a million keys this takes seconds, in which
-// the member applies nothing else, not even a renewal. So the leader makes the count and the sum, which this
-// file calls a survey, before it writes the command into the log. When the command is applied, the survey is
+// Driver: counts the rows of large ranges before their deleteRange. To apply a deleteRange, a member needs
+// the count of the rows in the range, and the sum of their checksums. For a million keys this takes seconds,
+// in which the member applies nothing else, not even a renewal. So the leader makes this count and sum,
+// called a survey, before it writes the command into the log. When the command is applied, the survey is
 // corrected for the rows that have changed since its beginning.
 //
 // Laws
-// - A survey only saves time: a command has the same result with and without a survey. A member without a
-//   survey reads the range when it applies the command.
+// - A survey only saves time: a command has the same result with and without a survey.
 // - `take` returns exactly what a look-up would find at that moment, or nothing.
-// - `take` returns nothing for a small range, whose events the history can keep. The member then looks up the
-//   rows of the range. This look-up is short, and it also builds the events.
-// - The number of surveys and the number of changes of each survey are limited, and each survey is dropped
-//   after some time.
+// - `take` returns nothing for a small range. The look-up of a small range is short, and it also builds the
+//   events.
+// - The number, the changes and the life of surveys are limited.
 
 import type { Clock } from '@latchkey/base'
 import { decodeCommand, isBadCommand } from '@latchkey/protocol'
@@ -26,14 +24,11 @@ import type { State } from './state/store-state.js'
 
 const MOST_SURVEYS = 4
 /**
- * How many keys of the range may change, at most, after the survey has begun. `take` corrects the survey for
- * all these keys in one turn of the event loop. If more keys change, the survey is dropped.
+ * If more keys of the range change, the survey is dropped, because `take` corrects it for all changed keys in
+ * one turn of the event loop.
  */
 const MOST_CHANGED = 2_000
-/**
- * In ms. A survey is dropped after this time. By then, the command for which the survey was made should have
- * been applied.
- */
+/** In ms. A survey is dropped after this time. */
 const MOST_MILLIS = 30_000
 
 class Survey implements RangeObserver {
@@ -83,8 +78,8 @@ export class RangeSurveys {
 
   /**
    * Begins a survey. Returns undefined if the command is not a deleteRange, if its range is empty, or if
-   * there are too many surveys. Otherwise the promise resolves when the survey has succeeded or failed. An
-   * error is ignored, because the command meets the same error when it is applied.
+   * there are too many surveys. An error of the survey is ignored, because the command meets the same error
+   * when it is applied.
    */
   begin(state: State, body: Uint8Array): Promise<void> | undefined {
     const command = decodeCommand(body)
@@ -119,8 +114,8 @@ export class RangeSurveys {
   }
 
   /**
-   * Returns the count, the keys and the checksums of the rows that are in the range now, and ends the survey.
-   * Returns undefined if the range has no complete survey, or if the range is small.
+   * Returns the rows that are in the range now, and ends the survey. Returns undefined if the range has no
+   * complete survey, or if the range is small.
    */
   take(state: State, needed: Needed): { readonly whole: WholeRange } | undefined {
     if (!('whole' in needed)) return undefined
@@ -147,7 +142,6 @@ function mend(state: State, found: Surveyed, key: string, before: Uint8Array | u
   found.sum.add(storedChecksum(now))
   found.count++
   found.bytes += eventBytes(key, null, now)
-  // If the row existed before, the list now has its key twice. This does no harm, because a second removal of
-  // a row has no effect.
+  // If the row existed before, the list now has its key twice. A second removal of a row has no effect.
   found.keys.add(keyOfBinary(SPACE.data, key))
 }

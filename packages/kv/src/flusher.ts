@@ -1,7 +1,6 @@
 // Driver: decides when the overlay, which has the applied changes that are not on the disk yet, is written to
-// the store. The flusher writes and syncs one batch at a time, so it never writes an older batch after a
-// newer one. It does not repeat a failed write, because nobody knows whether the disk has its bytes. The
-// member stops instead.
+// the store. The flusher writes and syncs one batch at a time. After a failed write the member stops, because
+// nobody knows whether the disk has the bytes.
 
 import type { Clock, Histogram, Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -21,10 +20,6 @@ export class Flusher {
   readonly #limits: KvLimits
   readonly #failed: (error: LatchkeyError) => void
   #durable: LogPosition
-  /**
-   * The log position of the batch that is being written, or undefined. The batch has all changes up to this
-   * position.
-   */
   #writing: LogPosition | undefined
   #waiters: Waiter[] = []
   #timer: Timer | undefined
@@ -36,7 +31,7 @@ export class Flusher {
   #held = false
   #whenIdle: (() => void) | undefined
 
-  /** The seconds that each write of a batch took, for metrics. */
+  /** The time of each write in seconds, for metrics. */
   readonly #writes: Histogram
 
   constructor(
@@ -75,15 +70,14 @@ export class Flusher {
     this.#next()
   }
 
-  /** The state machine calls this method after it has applied entries. */
   applied(): void {
     if (this.#due) this.#write()
     else this.#arm()
   }
 
   /**
-   * True if the overlay has enough bytes for a write. Waiting for more bytes saves writes of rows that change
-   * again, but saves none for events, which are written once. So events have a limit of their own.
+   * True if the overlay has enough bytes for a write. Events have a limit of their own: waiting saves writes
+   * of rows that change again, but an event never changes.
    */
   get #due(): boolean {
     const { flushBytes, flushEventBytes } = this.#limits
@@ -125,7 +119,6 @@ export class Flusher {
     )
   }
 
-  /** Writes one batch. An error of `collect` counts as a failed write. */
   async #issue(): Promise<void> {
     const began = this.#clock.now()
     await this.#state.store.write(this.#state.collect())
@@ -144,10 +137,6 @@ export class Flusher {
     this.#idle()
   }
 
-  /**
-   * Starts another write if, during the last write, a caller asked for a flush or the overlay reached a
-   * limit.
-   */
   #next(): void {
     if (this.#waiters.length > 0 || this.#due) this.#write()
     else if (this.#state.meta.position.index > this.#durable.index) this.#arm()

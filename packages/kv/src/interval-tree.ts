@@ -2,15 +2,14 @@
 // number of ranges, and with the number of found ranges.
 //
 // The ranges are in an array, sorted by their starts. The range in the middle is the root of the tree, the
-// middle ranges of the two halves are its children, and so on. Each node knows the largest end in its
-// subtree.
+// middle ranges of the two halves are its children, and so on.
 //
 // Laws: `find` reports exactly the ranges with start <= key < end, each once. No two entries have the same
 // range.
 
 /**
- * The end of a range without an end. The text is greater than every key, because each character of a key
- * stands for one byte, and this character is greater than 0xff.
+ * The end of a range without an end. In a key, each character stands for one byte. So this character is
+ * greater than every character of a key.
  */
 export const NO_END = '\u0100'
 
@@ -31,7 +30,7 @@ export class IntervalTree<Entry extends Span> {
     return entry?.start === start && entry.end === end ? entry : undefined
   }
 
-  /** Adds an entry. The tree must not already have an entry with the same range. */
+  /** The tree must not already have an entry with the same range. */
   add(entry: Entry): void {
     this.#entries.splice(this.#placeOf(entry.start, entry.end), 0, entry)
     this.#stale = true
@@ -44,7 +43,7 @@ export class IntervalTree<Entry extends Span> {
     this.#stale = true
   }
 
-  /** Returns the index where the range is, or where it would be inserted. */
+  /** Returns the index of the range, or the index at which the range would be inserted. */
   #placeOf(start: string, end: string): number {
     let [from, to] = [0, this.#entries.length]
     while (from < to) {

@@ -57,7 +57,6 @@ import { LockEvents } from './state/lock-events.js'
 
 type MembershipAt = (index: number) => Membership
 
-/** The parts that a snapshot replaces together (MA4). */
 interface Running {
   readonly state: State
   readonly flusher: Flusher
@@ -72,11 +71,10 @@ export class KvMachine implements KvStore {
   readonly openSessions: SessionsInState
   readonly #hashes: StateHashSchedule
   readonly #turns = { next: () => this.#nextTurn() }
-  /** Counts the work that was done in this turn of the event loop. */
   readonly #turn = new WorkOfTurn()
   readonly #surveys: RangeSurveys
   readonly #endedWaits: EndedWaits
-  /** The seconds that each write of a batch took, for metrics. */
+  /** The time of each write of a batch in seconds, for metrics. */
   readonly #writes = new Histogram()
   #running: Running | undefined
   #watches: AllWatches | undefined
@@ -149,7 +147,6 @@ export class KvMachine implements KvStore {
     return this.#running
   }
 
-  /** Closes the store. If the store has not failed, it first writes all applied changes. */
   async close(): Promise<void> {
     const running = this.#running
     if (running === undefined) return
@@ -163,7 +160,6 @@ export class KvMachine implements KvStore {
     await running.state.store.close()
   }
 
-  /** Stops the state machine: it applies and writes nothing more (MA2). */
   #fail(error: LatchkeyError): void {
     if (this.#stopped !== undefined) return
     this.#stopped = error
@@ -240,8 +236,8 @@ export class KvMachine implements KvStore {
     const { state, flusher } = this.#up
     this.#busy = 'applying'
     try {
-      // The entry before this wait is whole, and the next entry has not begun, so the flusher may write
-      // during the wait. During an entry that is half applied, the flusher must be held before any `await`.
+      // No entry is half applied here, so the flusher may write. During an entry that is half applied, the
+      // flusher must be held before any `await`.
       if (begun.onStateHash !== undefined) await begun.onStateHash
       for (let i = from; i < entries.length; i++) {
         if (this.#stopped !== undefined) throw this.#stopped
@@ -268,9 +264,8 @@ export class KvMachine implements KvStore {
   }
 
   /**
-   * Applies the rest of an entry that has to wait. Reads the rows that the entry needs, and does each part of
-   * the work in a new turn of the event loop. Holds the flusher from the beginning. The caller releases the
-   * flusher when the whole entry is applied, and never if the entry fails.
+   * Applies the rest of an entry that has to wait for rows or for another turn of the event loop. Holds the
+   * flusher. The caller releases the flusher after the whole entry, and never if the entry fails.
    */
   async #waitFor(run: EntryRun, first: Waiting): Promise<void> {
     const { state, flusher } = this.#up
@@ -363,7 +358,7 @@ export class KvMachine implements KvStore {
   }
 
   expectPut(body: Uint8Array): void {
-    // While all rows are in memory, reading rows early saves nothing, so the call is skipped.
+    // While all rows are in memory, reading rows early saves nothing.
     if (this.#running?.state.data.isPrefetchUseful === true) this.#ahead.expectPut(body)
   }
 
@@ -417,8 +412,8 @@ export class KvMachine implements KvStore {
   }
 
   /**
-   * Replaces the state by a received snapshot. If this fails, nobody knows which state the next start will
-   * find, so the member stops.
+   * Replaces the state by a received snapshot. If this fails, the next start may find the old or the new
+   * state, so the member stops.
    */
   async #adopt(builder: RowBuilder): Promise<void> {
     const old = this.#up

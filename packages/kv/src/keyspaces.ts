@@ -1,7 +1,7 @@
 // Rule: the key spaces of a store. Each key space is one kind of rows. The first byte of a row's key names
-// the key space, and the table shows the other bytes. A row's value is a checksum over key and body, then the
-// body (storage/stored-row-checksum.ts). Numbers in keys are big-endian, so that the order of bytes is the
-// order of numbers.
+// the key space. A row's value is a checksum over key and body, then the body
+// (storage/stored-row-checksum.ts). Numbers in keys are big-endian, so that the order of bytes is the order
+// of numbers.
 //
 //   space      key after the first byte           body
 //   meta       "state"                            position, members, revision, sums ...: state/meta-row.ts
@@ -24,11 +24,10 @@
 //   parties    u48 arrival                        a call that waits at a latch or barrier (msgpack)
 //
 // Key spaces never overlap. So a put with the key of a lock, or a deleteRange over all keys, changes data
-// rows only. A key and a lock of the same name are separate (K17, K35).
+// rows only (K17, K35).
 //
 // Row keys that begin with a zero byte belong to the code that writes the disk
-// (storage/lost-batch-detection.ts, storage/event-log-format.ts), and no snapshot has them. On a disk the
-// events are in files beside LevelDB (storage/event-log.ts).
+// (storage/lost-batch-detection.ts, storage/event-log-format.ts). No snapshot has them.
 
 import { asBuffer } from '@latchkey/base'
 
@@ -56,12 +55,11 @@ export type SpaceName = keyof typeof SPACE
 export const SPACE_NAMES = Object.keys(SPACE) as readonly SpaceName[]
 
 const NAMES = new Map<number, SpaceName>(SPACE_NAMES.map((name) => [SPACE[name], name]))
-/** Returns the name of a row's key space, or undefined if this version does not know the key space. */
+/** Returns undefined if this version does not know the key space. */
 export const spaceOf = (rowKey: Uint8Array): SpaceName | undefined => NAMES.get(rowKey[0] ?? -1)
 
 export const META_KEY: Uint8Array = Buffer.from('mstate')
 
-/** Returns the key of a row: the byte of the key space, then the bytes of `rest`. */
 export function keyOf(space: number, rest: Uint8Array): Uint8Array {
   const key = Buffer.allocUnsafe(1 + rest.length)
   key[0] = space
@@ -69,9 +67,7 @@ export function keyOf(space: number, rest: Uint8Array): Uint8Array {
   return key
 }
 
-/**
- * Returns the key of a row: the byte of the key space, then `rest`, which has one character for each byte.
- */
+/** `rest` has one character for each byte. */
 export function keyOfBinary(space: number, rest: string): Uint8Array {
   const key = Buffer.allocUnsafe(1 + rest.length)
   key[0] = space
@@ -79,7 +75,7 @@ export function keyOfBinary(space: number, rest: string): Uint8Array {
   return key
 }
 
-/** Returns the key of a row: the byte of the key space, then the number as 48 bits. */
+/** Writes the number with 48 bits. */
 export function keyOfNumber(space: number, number: number): Uint8Array {
   const key = Buffer.allocUnsafe(7)
   key[0] = space
@@ -113,12 +109,11 @@ export function counterKey(fencingKey: Uint8Array | null): Uint8Array {
 
 export const numberIn = (rowKey: Uint8Array, at: number): number => asBuffer(rowKey).readUIntBE(at, 6)
 
-/** Returns the range of all keys of a key space. `start` is in the range, and `end` is not. */
+/** `start` is in the range, and `end` is not. */
 export function spaceRange(space: number): { readonly start: Uint8Array; readonly end: Uint8Array } {
   return { start: Uint8Array.of(space), end: Uint8Array.of(space + 1) }
 }
 
-/** Returns a readable name of a row, for error messages. */
 export function nameOfRow(rowKey: Uint8Array): string {
   const space = spaceOf(rowKey)
   const rest = Buffer.from(rowKey.subarray(1))

@@ -23,73 +23,63 @@ import type { LevelFigures } from './storage/leveldb-stats-parser.js'
 import type { RowStorage } from './storage/row-store-interface.js'
 
 export interface KvOptions {
-  /**
-   * The place of the rows: `classicLevelStorage(dir)` for a disk, `memoryLevelStorage()` for memory, or `new
-   * SimulatedRowStorage(...)` for a simulation.
-   */
   readonly storage: RowStorage
   readonly clock: Clock
   readonly logger?: Logger
   /**
-   * The store calls this function when a waiter gets its lock. The member that has the connection of the
-   * session then sends the grant to the client. The store does not wait until the grant is sent.
+   * Called when a waiter gets its lock. The member that has the connection of the session then sends the
+   * grant to the client. The store does not wait for the sending.
    */
   readonly granted?: (session: number, key: Uint8Array, owner: OwnerResult) => void
   /**
-   * The store calls this function when the wait of a client at a latch or barrier has ended. `ticket`
-   * identifies the wait. If one entry ends many waits, the store spreads the calls over several turns of the
-   * event loop.
+   * Called when the wait of a client at a latch or barrier has ended. `ticket` identifies the wait. If one
+   * entry ends many waits, the calls come in several turns of the event loop.
    */
   readonly ended?: (session: number, ticket: PartyTicket, result: PartyResult) => void
-  /**
-   * The store calls this function once, when the disk has failed or a row is damaged. The member must then
-   * stop. From then on `apply` and `flush` fail.
-   */
+  /** Called once, when the disk has failed or a row is damaged. The member must then stop. */
   readonly failed?: (error: LatchkeyError) => void
   /**
-   * The store calls this function with the state hash after the first entry of each half minute of cluster
-   * time. The first entry of a half minute is the same entry on every member, so the members can compare
-   * their hashes.
+   * Called with the state hash after the first entry of each half minute of cluster time. This is the same
+   * entry on every member, so the members can compare their hashes.
    *
-   * The store applies the next entry only after the returned promise has settled. During that time `digestAt`
-   * can still return exactly the hashed state.
+   * The store applies the next entry only after the returned promise has settled. Until then, `digestAt` can
+   * return the hashed state.
    */
   readonly onStateHash?: (hash: StateHash) => Promise<unknown> | undefined
   readonly limits?: Partial<KvLimits>
   /** Calls `run` in a later turn of the event loop, like setImmediate. */
   readonly nextTurn: (run: () => void) => void
   /**
-   * Calls `run` at the end of this turn of the event loop, after the turn's messages are sent. With `later`,
-   * the store reads announced rows early (`expect`, `expectPut`). Without `later`, the store ignores
-   * announcements.
+   * Calls `run` at the end of this turn of the event loop, after the turn's messages are sent. Without
+   * `later`, the store ignores announced rows (`expect`, `expectPut`).
    */
   readonly later?: (run: () => void) => void
 }
 
 /**
- * The limits of a store. Tests make the limits small. All members must have the same value for each limit
- * with the word (replicated), because that limit changes what a command does.
+ * The limits of a store. All members must have the same value for each limit with the word (replicated),
+ * because that limit changes what a command does.
  */
 export interface KvLimits {
   /** In ms, the longest time between a change in memory and its write to the disk. */
   readonly flushMillis: number
-  /** The store writes its changes to the disk when they have this many bytes. Events are not counted here. */
+  /** The store writes its changes, without events, to the disk when they have this many bytes. */
   readonly flushBytes: number
-  /** The store writes its changes to the disk when they have this many bytes of events. */
+  /** The store writes its changes to the disk when their events have this many bytes. */
   readonly flushEventBytes: number
-  /** In bytes. While more bytes of changes and events are not on the disk yet, the store applies no entry. */
+  /** In bytes. While more bytes of changes and events are not on the disk, the store applies no entry. */
   readonly overlayBytes: number
   /**
-   * `views`: the most open views of all clients together. `viewsOfOne`: the most open views of one client.
-   * The store refuses a further view with ERR_BUSY.
+   * The most open views of all clients together, and of one client. The store refuses a further view with
+   * ERR_BUSY.
    */
   readonly views: number
   readonly viewsOfOne: number
   /** In ms. The store closes a view that no client has used for this long. */
   readonly viewIdleMillis: number
   /**
-   * `watches`: the most open watches of all clients together. `watchesOfOne`: the most open watches of one
-   * client. The store refuses a further watch with ERR_BUSY.
+   * The most open watches of all clients together, and of one client. The store refuses a further watch with
+   * ERR_BUSY.
    */
   readonly watches: number
   readonly watchesOfOne: number
@@ -100,8 +90,8 @@ export interface KvLimits {
   readonly events: number
   readonly eventBytes: number
   /**
-   * How many rows and bytes one command may read and write (replicated). The store refuses a larger command
-   * with ERR_TOO_LARGE. A deleteRange that is not a step of a batch or txn has no limit.
+   * How many rows and bytes one command may read and write (replicated). A deleteRange that is not a step of
+   * a batch or txn has no limit.
    */
   readonly budget: BudgetLimits
   /**
@@ -109,11 +99,11 @@ export interface KvLimits {
    * no session is idle, the store refuses the new session with ERR_BUSY.
    */
   readonly sessions: number
-  /** The same limit for the sessions of one identity (replicated). */
+  /** The most sessions of one identity (replicated). */
   readonly sessionsOfOne: number
   /**
    * In ms of cluster time (replicated). A session without holds and waiters is idle when its client has sent
-   * no command for this long. The store may end an idle session to make room for a new session.
+   * no command for this long.
    */
   readonly sessionIdleMillis: number
   readonly sessionNumbers: number
@@ -131,12 +121,10 @@ export interface KeyRange {
 
 export interface WatchSink {
   /**
-   * Receives the events of whole revisions, in order, without a gap or a repetition. With this call the sink
-   * has received all events up to the revision `upTo`. The list may be empty, and the call then only reports
-   * `upTo`.
+   * Receives the events of whole revisions, in order, without a gap or a repetition. After this call the sink
+   * has all events up to the revision `upTo`. The list may be empty.
    */
   events(events: readonly EventResult[], upTo: number): void
-  /** The last call, after the watch has ended with ERR_COMPACTED, ERR_CLOSED or another error. */
   over(error: LatchkeyError): void
 }
 export interface Watch {
@@ -151,8 +139,7 @@ export interface Watch {
 
 /**
  * Hashes of the state after the entry at `position`. Members that have applied the same entries have equal
- * hashes. Each key space, which is one kind of rows, has its own hash, so that an operator sees which kind
- * differs.
+ * hashes. Each key space has its own hash, so that an operator sees which kind of rows differs.
  */
 export interface StateHash {
   readonly position: LogPosition
@@ -160,12 +147,9 @@ export interface StateHash {
   readonly spaces: Readonly<Record<string, string>>
 }
 
-/**
- * The sessions in the state of this member. The methods only read this state, and write no entry to the log.
- */
+/** The sessions in the state of this member. The methods write no entry to the log. */
 export interface OpenSessions {
   readonly size: number
-  /** How many latches and barriers exist, and how many clients wait at them. */
   readonly partyCounts: PartyCounts
   /**
    * How many holds and waiters of each kind (locks, semaphores, elections) exist. Undefined before the store
@@ -173,27 +157,25 @@ export interface OpenSessions {
    */
   readonly lockFigures: LockFigures | undefined
   openerOf(session: number): string | undefined
-  /** All open sessions, in the order of their ids. */
   list(): SessionResult[]
   /** Returns the reason why no client can open a session now, or undefined if clients can open sessions. */
   whyNone(): string | undefined
   /**
    * Returns the refusal that `openSession` would get for the identity `by` now, or undefined if the call
-   * would succeed. The member sends the refusal immediately and writes no entry to the log.
+   * would succeed. The member can then answer without an entry in the log.
    */
   refusalFor(by: string): Uint8Array | undefined
 }
 
 /** Numbers for metrics. No decision of the code depends on these numbers. */
 export interface StoreFigures {
-  /** How many watches are open, of keys and of locks. */
   readonly watches: number
   /**
    * For each kind of watch, how far the slowest watch is behind: in revisions for keys, in entries of the log
    * for locks.
    */
   readonly watchLags: WatchLags
-  /** How many seconds each write and sync of a batch of rows took. */
+  /** In seconds, the time of each write and sync of a batch of rows. */
   readonly writes: Histogram
   readonly level: LevelFigures | undefined
   /**
@@ -222,24 +204,23 @@ export interface KvStore extends StateMachine {
    */
   read(read: Read, now?: number, by?: string): unknown
   /**
-   * Announces a read that still waits for ReadIndex. The store reads the row from the disk during this wait,
-   * so that `read` answers faster.
+   * Announces a read that still waits for ReadIndex. The store reads the row from the disk during this wait.
    */
   expect(read: Read): void
   /**
    * Announces the body of a plain put (`isPlainPut`) that will soon be in the log. The store reads the old
-   * row of the key early, so that the put is applied faster.
+   * row of the key early.
    */
   expectPut(body: Uint8Array): void
   /**
    * Announces the body of a deleteRange that the leader is about to write into its log. The store counts the
    * keys of the range and adds their checksums now, so that the command is applied faster.
    *
-   * The promise resolves when the counting has succeeded or failed. Returns undefined if nothing is counted,
-   * for example because the command is not a deleteRange, or too many counts already run.
+   * The promise resolves when the counting has succeeded or failed. Returns undefined if the command is not a
+   * deleteRange, if its range is empty, or if too many counts run.
    */
   survey(body: Uint8Array): Promise<void> | undefined
-  /** Closes these views, because the connection that opened them has ended. */
+  /** Called after the connection that opened the views has ended. */
   closeViews(views: Iterable<number>): void
   /**
    * Opens a watch. `from` is the first revision to send. For a watch of locks, `from` is the index of the
@@ -247,15 +228,15 @@ export interface KvStore extends StateMachine {
    */
   watch(range: KeyRange, from: number, sink: WatchSink, by?: string, of?: WatchOf): Watch
   /**
-   * Writes all applied changes to the disk, then frees the disk space of removed rows. The store serves reads
-   * and writes during this time.
+   * Writes all applied changes to the disk, then frees the disk space of removed rows. The store continues to
+   * serve reads and writes.
    */
   reclaim(): Promise<void>
   readonly revision: number
   stateHash(): StateHash
   /**
-   * Estimates the work of applying the command. One unit is the work of applying one record of the log
-   * (rules/work-limit-per-turn.ts). `bytes` is the length of the encoded command.
+   * Estimates the work of applying the command, in the units of rules/work-limit-per-turn.ts. `bytes` is the
+   * length of the encoded command.
    */
   weigh(command: Command, bytes: number): number
   readonly openSessions: OpenSessions

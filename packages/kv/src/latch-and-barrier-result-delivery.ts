@@ -1,9 +1,8 @@
 // Driver: gives the results of ended waits at latches and barriers to the member, which sends the results to
 // the clients.
 //
-// Law: one turn of the event loop passes on only a limited number of results. Without this law, a latch could
-// open for ten thousand clients. The leader would send a frame to each client in one turn, without a
-// heartbeat.
+// Law: one turn of the event loop passes on only a limited number of results. Without this law, a latch opens
+// for ten thousand clients, and the leader sends ten thousand frames before its next heartbeat.
 
 import type { PartyResult, PartyTicket } from '@latchkey/protocol'
 import type { PartyRow } from './rules/latch-and-barrier-tables.js'
@@ -17,7 +16,6 @@ export class EndedWaits {
   #at = 0
   #isPassing = false
 
-  /** `ended` receives the result of each ended wait. Without `ended`, no result is reported. */
   constructor(
     ended: ((session: number, ticket: PartyTicket, result: PartyResult) => void) | undefined,
     nextTurn: (run: () => void) => void,

@@ -21,23 +21,20 @@ import { modifiedOf, valueOf } from './state/key-value-row-format.js'
 import { decodeMeta } from './state/meta-row.js'
 import type { KvLimits } from './kv-store-types.js'
 
-/** Makes views of the applied state: views of the rows, or streams of the whole state for a backup. */
 interface FrozenSources {
-  /** Returns the revision of the applied state. */
   revision(): number
   rows(): Promise<RowView>
   backup(): Promise<SnapshotReader>
 }
 
 interface OpenView {
-  /** The client that opened the view. */
   readonly by: string
   readonly of:
     | { readonly rows: RowView; readonly revision: Promise<number> }
     | { readonly backup: SnapshotReader }
   lastUsed: number
   busy: number
-  /** The bytes of the backup that the client has read so far. */
+  /** How many bytes of the backup the client has read so far. */
   total: number
 }
 
@@ -46,7 +43,6 @@ export class Views {
   readonly #limits: KvLimits
   readonly #freeze: FrozenSources
   readonly #open = new Map<number, OpenView>()
-  /** The clients for which the store is just opening a view. */
   readonly #opening: string[] = []
   #lastId = 0
   #timer: Timer | undefined
@@ -59,7 +55,6 @@ export class Views {
 
   async page(read: ReadOf<'page'>, by = ''): Promise<PageResult> {
     const [, asked, keep, start, end, reverse, limit, part] = read
-    // An empty page needs no view.
     if (asked === 0 && (limit === 0 || isEmptyRange({ start, end }))) return [0, [], this.#freeze.revision()]
     const rowsOf = async () => {
       const rows = await this.#freeze.rows()
@@ -84,15 +79,14 @@ export class Views {
   }
 
   /**
-   * Returns the next piece of a backup. The backup's reader checks the checksum of each row. The member that
-   * restores the backup checks the backup as a whole.
+   * Returns the next piece of a backup. Each row's checksum is checked here. The member that restores the
+   * backup checks the backup as a whole.
    */
   async backupPiece([, asked]: ReadOf<'backup'>, by = ''): Promise<BackupResult> {
     const backupOf = async () => ({ backup: await this.#freeze.backup() })
     const id = asked === 0 ? await this.#openView(backupOf, by) : asked
     return await this.#using(id, async (open) => {
-      // A client must wait for a piece before it asks for the next piece. Otherwise the order of the pieces
-      // would be undefined.
+      // Two reads at the same time would make the order of the pieces undefined.
       if (!('backup' in open.of) || open.busy > 1) throw viewGone()
       const piece = await open.of.backup.read(CAPS.pageBytes)
       open.total += piece?.length ?? 0
@@ -102,7 +96,6 @@ export class Views {
     })
   }
 
-  /** Calls `use` with the view. If `use` fails, the view is closed. */
   async #using<T>(id: number, use: (open: OpenView) => Promise<T>): Promise<T> {
     const open = this.#use(id)
     try {
@@ -116,9 +109,7 @@ export class Views {
     }
   }
 
-  /**
-   * Opens a view. The number of open views of one client is limited, so that other clients also get views.
-   */
+  /** The number of open views of one client is limited, so that other clients also get views. */
   async #openView(freeze: () => Promise<OpenView['of']>, by: string): Promise<number> {
     if (this.#open.size + this.#opening.length >= this.#limits.views) throw tooMany('on this member')
     if (this.#countOf(by) >= this.#limits.viewsOfOne) throw tooMany('by these credentials on this member')
@@ -133,7 +124,6 @@ export class Views {
     }
   }
 
-  /** Counts the views of a client. A loop over all views is fast enough, because there are few. */
   #countOf(by: string): number {
     let count = this.#opening.filter((one) => one === by).length
     for (const view of this.#open.values()) if (view.by === by) count++
@@ -183,9 +173,8 @@ export class Views {
 }
 
 /**
- * Returns the revision of the view, from the meta row in the view. The revision of the state machine may be
- * higher, because the state machine continues to apply entries. A watch that began at this higher revision
- * would miss events.
+ * Returns the revision of the view, from the meta row in the view. The present revision of the state machine
+ * may be higher, and a watch from this higher revision would miss events.
  */
 async function revisionOf(view: RowView): Promise<number> {
   const page = await view.page({ start: META_KEY, end: undefined }, 1, 1)
@@ -203,8 +192,8 @@ const viewGone = () =>
 const NO_ROWS = { rows: [], end: true } as const
 
 /**
- * Returns the range of rows for a range of the user's keys. If `start` or `end` is null, the range has no
- * limit on that side.
+ * Returns the range of rows for a range of the user's keys. null means that the range has no limit on that
+ * side.
  */
 function dataRange(start: Uint8Array | null, end: Uint8Array | null): RowRange {
   const whole = spaceRange(SPACE.data)

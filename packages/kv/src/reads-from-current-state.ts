@@ -32,8 +32,8 @@ export function assertRead(read: unknown): asserts read is Read {
 }
 
 /**
- * Answers a read. `now` is the cluster time that ReadIndex confirmed. The bytes in the result are copies, so
- * the caller may keep them.
+ * `now` is the cluster time that ReadIndex confirmed. The bytes in the result are copies, so the caller may
+ * keep them.
  */
 export function pointRead(state: State, read: PointRead, now: number): unknown {
   switch (read[0]) {
@@ -100,10 +100,7 @@ const tooManyLines = () =>
     `There are more than ${CAPS.queryLines} holds and waiters, too many for one answer. Ask with a longer prefix, or without the queues.`,
   )
 
-/**
- * Returns the values of the keys. Throws ERR_TOO_LARGE when the values reach the byte limit of one answer,
- * because many keys with large values could have gigabytes.
- */
+/** Throws ERR_TOO_LARGE when the values reach the byte limit of one answer. */
 function valuesAt(state: State, keys: readonly Uint8Array[]): (Uint8Array | null)[] {
   const reason = tooManyKeys(keys.length)
   if (reason !== null) throw new LatchkeyError('ERR_TOO_LARGE', reason)
@@ -139,8 +136,7 @@ function entryAt(state: State, key: Uint8Array, now: number): EntryReadResult | 
 }
 
 /**
- * Returns the holds at the moment when a watch of locks begins. The client updates this list with the later
- * events.
+ * Returns the holds at the beginning of a watch of locks. The client updates this list with the later events.
  */
 function lockStateOf(state: State, start: Uint8Array | null, end: Uint8Array | null): LockStateResult {
   const { position, revision } = state.meta
@@ -152,7 +148,7 @@ function lockStateOf(state: State, start: Uint8Array | null, end: Uint8Array | n
   return [position.index, revision, rows.map(({ key, id, context, token }) => [key, id, context, token])]
 }
 
-/** Returns a prefix that all keys of the range have. It need not be the longest one. */
+/** Returns a prefix that all keys of the range have. A longer common prefix may exist. */
 function commonPrefix(start: string, end: string | undefined): string {
   if (end === undefined) return ''
   let length = 0

@@ -29,9 +29,8 @@ interface Restored extends AppliedState {
 
 /**
  * Restores a backup into an empty storage. `membership` is the membership of the new cluster. The log of the
- * new cluster starts after the returned `position`.
- *
- * The caller may restore several members of one cluster from the same file.
+ * new cluster starts after the returned `position`. Several members of one cluster may be restored from the
+ * same file.
  */
 export async function restoreRows(
   path: string,

@@ -1,7 +1,6 @@
 // Driver: prefetches rows from the disk, for reads and puts that still wait for the network or for the log.
-// The rows are read (state/prefetched-rows.ts) at the end of a turn of the event loop, after the turn's
-// messages are sent. Errors are ignored here, because the read or put meets the same error when it needs the
-// row.
+// The rows are read at the end of a turn of the event loop, after the turn's messages are sent
+// (state/prefetched-rows.ts).
 
 import { READ, type Read } from '@latchkey/protocol'
 import { plainKeyAt, plainKeyEnd } from './commands/plain-put-parser.js'
@@ -26,10 +25,7 @@ export class RowPrefetch {
       this.#expectKey(read[1])
   }
 
-  /**
-   * Prefetches the old row of the key of a plain put, which is needed when the put is applied. `body` is the
-   * encoded put.
-   */
+  /** Prefetches the old row of the key of a plain put. `body` is the encoded put. */
   expectPut(body: Uint8Array): void {
     this.#expectKey(body.subarray(plainKeyAt(0), plainKeyEnd(body, 0)))
   }

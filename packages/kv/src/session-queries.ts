@@ -1,8 +1,8 @@
 // Driver: answers questions about the sessions in the state, without an entry in the log.
 //
 // Law: while the state machine has stopped, or while a snapshot replaces its state, the answers say that no
-// session exists, and only `list` throws. Without this law, a disk could fail while a client opens a session.
-// The handler of the client's connection would throw the error of the disk.
+// session exists, and only `list` throws. Without this law: the disk fails while a client opens a session,
+// and the handler of the client's connection throws.
 
 import type { Clock } from '@latchkey/base'
 import { LatchkeyError, type SessionResult } from '@latchkey/protocol'
@@ -13,14 +13,11 @@ import type { State } from './state/store-state.js'
 import type { OpenSessions } from './kv-store-types.js'
 
 /**
- * In ms, how long a refusal of a new session is reused. To find an idle session that can end, the store must
- * examine all sessions, which is slow.
+ * In ms, how long a refusal of a new session is reused. Making a refusal is slow, because the store must
+ * examine all sessions.
  */
 const REFUSAL_MS = 100
-/**
- * The most identities whose refusals are kept. If there are more, all kept refusals are dropped to free
- * memory.
- */
+/** The most identities whose refusals are kept. If there are more, all kept refusals are dropped. */
 const MOST_REFUSALS = 1_000
 
 interface Refusal {

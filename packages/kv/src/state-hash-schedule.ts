@@ -8,8 +8,8 @@ import type { KvOptions } from './kv-store-types.js'
 
 const HASH_MILLIS = 30_000
 /**
- * The most rows in memory for which the hash is computed, because more rows would take too long. All members
- * have equally many rows, so all members skip the same comparison.
+ * The most rows in memory for which the hash is computed. With more rows all members skip the comparison,
+ * because it would take too long.
  */
 const MOST_HASHED_ROWS = 50_000
 
@@ -26,9 +26,9 @@ export class StateHashSchedule {
   }
 
   /**
-   * The state machine calls this method after each entry. `before` is the cluster time before the entry. If a
-   * hash is due, this method computes the hash and calls `onStateHash`. The next entry waits for the returned
-   * promise. Undefined means that there is nothing to wait for.
+   * Called after each entry. `before` is the cluster time before the entry. If a hash is due, computes it and
+   * calls `onStateHash`. The next entry waits for the returned promise. Undefined means that there is nothing
+   * to wait for.
    */
   passed(state: State, before: number): Promise<unknown> | undefined {
     const { time } = state.meta.position
@@ -43,10 +43,7 @@ export class StateHashSchedule {
     return first.done === true ? this.#onStateHash(first.value) : this.#goOn(steps, this.#onStateHash)
   }
 
-  /**
-   * Computes the rest of the hash in further turns of the event loop. Hashing twenty thousand holds in one
-   * turn would delay heartbeats.
-   */
+  /** Computes the rest of the hash in further turns of the event loop, so that heartbeats are not delayed. */
   async #goOn(steps: Steps, onStateHash: OnStateHash): Promise<unknown> {
     for (;;) {
       await this.#turns.next()

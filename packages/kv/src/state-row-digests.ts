@@ -26,8 +26,7 @@ export class StateDigest {
 
   /**
    * Returns the digest of at most `rows` rows of a key space: the rows after the key `after`, up to and
-   * including the key `upTo`. `after` and `upTo` are whole keys of rows. If they are undefined, the range has
-   * no limit on that side.
+   * including the key `upTo`. If `after` or `upTo` is undefined, the range has no limit on that side.
    */
   async digest(
     space: SpaceName,

@@ -1,6 +1,6 @@
 // Driver: reads the stored rows that a command over a range needs before it runs, and joins them with the
-// overlay. The overlay has the changes that are applied but not on the disk yet
-// (state/row-table-with-overlay.ts). Rows are read page by page, and the event loop runs between two pages.
+// overlay, which has the changes that are not on the disk yet (state/row-table-with-overlay.ts). Rows are
+// read page by page, and the event loop runs between two pages.
 //
 // Laws
 // - While the command waits, no other entry is applied. So the command sees exactly the rows that were found.
@@ -41,7 +41,6 @@ export interface Surveyed {
 
 type LookUpCaps = EventCaps & { readonly budget: BudgetLimits }
 
-/** Waits for another turn of the event loop, between two pages. */
 export interface Turns {
   next(): Promise<void>
 }
@@ -50,8 +49,7 @@ export async function lookUp(state: State, needed: Needed, caps: LookUpCaps, tur
   if ('expiry' in needed) return { expiry: await lookUpExpiry(state, needed.expiry, turns) }
   const view = state.store.view()
   // The overlay and the view must be taken in the same turn of the event loop. Otherwise a row could move
-  // from the overlay to the store between the two turns, and neither the overlay nor the view would have the
-  // row.
+  // from the overlay to the store between the two turns, and neither would have the row.
   const look = lookIn(state, view)
   try {
     if ('whole' in needed) {
@@ -67,7 +65,6 @@ export async function lookUp(state: State, needed: Needed, caps: LookUpCaps, tur
   }
 }
 
-/** A range to read, with a view of the store and the overlay. */
 interface Look {
   readonly view: RowView
   readonly space: number
@@ -184,8 +181,8 @@ async function lookUpExpiry(
 }
 
 /**
- * Finds all keys of the range. Keeps the events of their removal only if the history of events has room for
- * all.
+ * Finds all keys of the range. The events of their removal are kept only if the history has room for all of
+ * them.
  */
 async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<WholeRange> {
   const keys = new RowKeys()
@@ -201,9 +198,9 @@ async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<W
 }
 
 /**
- * Finds the rows that a range has at the time of the call, while other entries are applied. During the
- * look-up, `changed` receives the former row of each key that changes. Without `changed`, the function would
- * see the newer rows of the overlay.
+ * Finds the rows that a range has at the time of the call, while other entries are applied. `changed`
+ * receives the former row of each key that changes during the look-up. Otherwise newer rows of the overlay
+ * would be counted.
  */
 export async function surveyRange(
   state: State,

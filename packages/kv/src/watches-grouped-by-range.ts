@@ -15,16 +15,11 @@ export interface Group extends Span {
 export interface Cursor {
   readonly group: Group
   readonly sink: WatchSink
-  /** The client that opened the watch. */
   readonly by: string
-  /**
-   * True if the watch is up to date. The store serves all up-to-date watches together, and does not use
-   * `next`.
-   */
+  /** True if the watch is up to date. The store serves all up-to-date watches together, without `next`. */
   isUpToDate: boolean
-  /** The next revision that the watch reads. */
   next: number
-  /** The store has sent all matching events up to this revision to the client. */
+  /** The client has all matching events up to this revision, or they are on the way. */
   sentUpTo: number
   /** How many more events the client permits the store to send. */
   credit: number
@@ -57,7 +52,7 @@ export class Groups {
 
   /**
    * Adds the events of a revision to the groups whose range has the key. Returns the bytes of the added
-   * events. If an event is added to several groups, its bytes count for each group.
+   * events. An event that is added to several groups counts for each group.
    */
   add(events: readonly EventResult[]): number {
     this.#bytes = 0

@@ -1,17 +1,16 @@
 // Driver: owns the watches of one kind, such as all watches of keys (all-watches.ts). Each watch is a cursor
 // into the replicated events. Its credit is the number of further events that the client permits the store to
-// send. The store queues no events for a slow watch. If the next revision of a slow watch is no longer in the
-// history, the watch ends with ERR_COMPACTED (C11).
+// send. If the next revision of a slow watch is no longer in the history, the watch ends with ERR_COMPACTED
+// (C11).
 //
 // Watches that are up to date are served together. The store reads an event once, and a search finds the
-// watches whose range contains the key of the event. So a put costs nothing for the watches of other keys,
-// and watches of the same range share one list of events. A watch that is behind, because it has no credit or
-// began at an old revision, reads the history by itself until it has caught up.
+// watches whose range contains the key of the event. So a put costs nothing for the watches of other keys. A
+// watch that is behind, because it has no credit or began at an old revision, reads the history by itself
+// until it has caught up.
 //
 // In one turn of the event loop the store reads a limited number of events for the watches that are behind.
-// It serves these watches one after the other. Without this limit, a client could open a thousand watches
-// from an old revision. The member would read the history a thousand times before its next heartbeat, and the
-// followers would elect another leader.
+// Without this limit: a client opens a thousand watches from an old revision, the member reads the history a
+// thousand times before its next heartbeat, and the followers elect another leader.
 //
 // Laws: every watch gets every revision from its first revision on, in order, whole and once, or ends with an
 // error. The revision up to which a watch has reported all events (`upTo`) never goes back. A watch without
@@ -32,20 +31,20 @@ const REVISIONS_A_TURN = 512
  */
 const READS_A_TURN = 4_000
 /**
- * In bytes of events. When the store has sent so much to watches that are behind, it serves the other watches
- * that are behind in a later turn of the event loop. This is one limit for all these watches together.
+ * In bytes of events, the most that the store sends in one turn of the event loop to all watches that are
+ * behind, together.
  */
 const SENT_BYTES_A_TURN = 4 * 1024 * 1024
 /** The most bytes of events in one message. A larger single revision is sent as one message. */
 const MESSAGE_BYTES = 1024 * 1024
 /**
  * After this many revisions without an event for a watch, the store sends its client a message that has only
- * a revision. The client can then resume the watch at that revision after a reconnect. In etcd this message
- * is called a progress notification.
+ * a revision. After a reconnect, the client can resume the watch at that revision. In etcd this message is
+ * called a progress notification.
  */
 const PROGRESS_REVISIONS = 1024
 
-/** The history of events that the watches read. Some revisions have no events. */
+/** Some revisions have no events. */
 export interface WatchHistory {
   newest(): number
   /** The oldest revision whose events are kept. If no events are kept, the newest revision plus 1. */
@@ -60,7 +59,6 @@ export class Watches {
   readonly #groups = new Groups()
   readonly #all = new Set<Cursor>()
   readonly #behind = new Set<Cursor>()
-  /** The number of open watches of each client. */
   readonly #countOf = new Map<string, number>()
   /** The watches that are up to date have read all revisions up to this one. */
   #seen = 0
@@ -134,7 +132,7 @@ export class Watches {
     this.pump()
   }
 
-  /** Sends the new events. Called after the store has applied entries. */
+  /** Called after the store has applied entries. */
   pump(): void {
     if (this.#all.size === 0 || this.#pumping) return
     this.#pumping = true
@@ -169,8 +167,8 @@ export class Watches {
   }
 
   /**
-   * Serves the watches in a later turn of the event loop. A sink calls `more` when it wants more events, and
-   * `more` must not call the sink directly, because the calls would recurse.
+   * Serves the watches in a later turn of the event loop. A sink calls `more` when it wants more events. If
+   * `more` called the sink directly, the calls would recurse.
    */
   #serveSoon(): void {
     this.#timer ??= this.#clock.after(
@@ -261,7 +259,7 @@ export class Watches {
 
   // ---- Watches that are behind
 
-  /** Sends events to one watch that is behind. Returns true if the watch has credit and more to read. */
+  /** Returns true if the watch has credit and more to read. */
   #serve(cursor: Cursor): boolean {
     try {
       return this.#sendNext(cursor)

@@ -2,7 +2,7 @@
 // the turns.
 
 /**
- * A generator that does a part of the work in each step. Its caller may wait for another turn of the event
- * loop after each step. The last step returns the result.
+ * A generator that does a part of the work in each step. After each step its caller may wait for another turn
+ * of the event loop. The last step returns the result.
  */
 export type WorkInTurns<T> = Generator<undefined, T, undefined>

@@ -20,7 +20,6 @@ export interface IteratorOptions extends LevelRange {
 
 type Row = { key: Uint8Array; value: Uint8Array | undefined }
 
-/** The position of an iterator in its range. */
 class Cursor {
   readonly #store: KeyValueCalls<As>
   readonly #prefix: Prefix

@@ -63,7 +63,7 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
     this.#prefix = under
   }
 
-  // The methods below are called by AbstractLevel, which has encoded keys and values as Uint8Arrays.
+  // AbstractLevel calls the methods below, with encoded keys and values.
 
   _get(key: Uint8Array): Promise<Uint8Array | undefined> {
     return this.#store.get(this.#prefix.key(key), BYTES)
@@ -92,7 +92,6 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
     await this.#store.delete(this.#prefix.key(key))
   }
 
-  /** Applies all operations in one atomic command. */
   async _batch(operations: readonly Operation[]): Promise<void> {
     await this.#store.batch(
       operations.map((operation) => this.#toOp(operation)),

@@ -1,6 +1,5 @@
-// Rule: encodes the answers to commands. A session keeps each answer, so that a repeated call gets the same
-// bytes again. A refusal has the same text on every member and in every version, because kept answers are
-// part of the replicated state.
+// Rule: encodes the answers to commands. Sessions keep the answers as part of the replicated state. So a
+// refusal has the same text on every member and in every version.
 
 import {
   type Answer,
@@ -14,13 +13,12 @@ import {
   pack,
 } from '@latchkey/protocol'
 
-/** The encoded answer to a command that was refused. A refused command has changed nothing. */
 export class Refused {
   readonly bytes: Uint8Array
 
   /**
-   * `holder` is the present holder of the guard's lock, or null if the lock has no holder. Only a refusal
-   * with ERR_FENCED names a holder.
+   * `holder` is the present holder of the guard's lock, or null if the lock has no holder. Only ERR_FENCED
+   * has this argument.
    */
   constructor(code: ErrorCode, message: string = ERRORS[code].message, holder?: HolderResult | null) {
     const { retryable, outcome } = ERRORS[code]
@@ -59,7 +57,6 @@ export class NumberAnswer implements GivenAnswer {
     return pack([0, this.result])
   }
 
-  /** The length of `bytes`. This getter does not encode the answer. */
   get size(): number {
     if (this.result < 0x100) return this.result < 0x80 ? 3 : 4
     if (this.result < 0x10000) return 5
@@ -73,8 +70,8 @@ export const answerOf = (outcome: unknown): GivenAnswer =>
     : { bytes: answerBytes(outcome), fromTable: false }
 
 /**
- * Returns the answer in the form that goes into a message to the client. The encoder of the message also
- * encodes a number, so a number stays a number here.
+ * Returns the answer in the form that goes into a message to the client. A number stays a number, because the
+ * encoder of the message encodes it.
  */
 export const sentForm = (answer: GivenAnswer): Answer | Uint8Array =>
   answer instanceof NumberAnswer ? [0, answer.result] : answer.bytes
@@ -98,10 +95,7 @@ export const TOO_MANY_OF_ONE = new Refused(
   'ERR_BUSY',
   "These credentials have opened as many sessions as one identity may, and each of them holds or waits for a lock, or was used recently. Close some stores, end sessions with 'latchkey sessions --end ID', or use another token.",
 )
-/**
- * Returns the refusal of a write whose guard is not in force. `holder` is the present holder of the guard's
- * lock. The client puts the holder into the error message.
- */
+/** Returns the refusal of a write whose guard is not in force. */
 export const fencedBy = (holder: HolderResult | null): Refused => new Refused('ERR_FENCED', undefined, holder)
 export const CANCELLED = new Refused('ERR_ABORTED', 'The call was cancelled before it was executed.')
 export const MERGED_TOO_LARGE = new Refused(
@@ -141,10 +135,7 @@ export const SEQUENCE_USED_UP = new Refused(
   'ERR_TOO_LARGE',
   'The sequence is used up: its numbers would pass 2^53. Reset it.',
 )
-/**
- * This answer makes the client library open another session (protocol's result-wire-types.ts, SESSION_OVER).
- * No application sees it.
- */
+/** This answer makes the client library open another session. No application sees it. */
 export const SESSION_IS_OVER: Uint8Array = pack([
   SESSION_OVER,
   'The session is unknown or ended; the command was not executed.',
@@ -153,8 +144,8 @@ export const SESSION_IS_OVER: Uint8Array = pack([
 ])
 
 /**
- * This answer makes the client library wait, because the client's session already keeps as many answers as it
- * may (SESSION_FULL). No application sees it, and no session keeps it.
+ * This answer makes the client library wait, because the session keeps as many answers as it may. No
+ * application sees the answer, and no session keeps it.
  */
 export const SESSION_IS_FULL: Uint8Array = pack(SESSION_FULL_ANSWER)
 

@@ -3,8 +3,8 @@
 //
 //   u32le length of body | u48le session | u48le number | u48le done | body (a packed Command)
 //
-// Records follow each other without a gap, so the leader only joins the records of its clients. A record with
-// session 0 opens a session, and its entry has no other record.
+// Records follow each other without a gap. A record with session 0 opens a session, and its entry has no
+// other record.
 
 import { assert } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
@@ -13,14 +13,10 @@ import { u32, u48, writeU32, writeU48 } from '../little-endian.js'
 export interface CommandRecord {
   /** The id of the session, or 0 in the record that opens a session. */
   readonly session: number
-  /**
-   * The number of the call in its session, or 0 for keepAlive, closeSession and cancelCall, which have no
-   * number.
-   */
+  /** The number of the call in its session, or 0 for keepAlive, closeSession and cancelCall. */
   readonly number: number
   /** The client has finished all calls of the session with numbers below this one. */
   readonly done: number
-  /** The encoded Command, byte for byte as the sender made it. */
   readonly body: Uint8Array
 }
 
@@ -28,7 +24,6 @@ const RECORD_HEADER = 22
 
 const recordBytes = (record: CommandRecord): number => RECORD_HEADER + record.body.length
 
-/** Encodes one record, for `RaftNode.submit`. */
 export function encodeRecord(record: CommandRecord): Uint8Array {
   const bytes = Buffer.allocUnsafe(recordBytes(record))
   writeRecord(bytes, 0, record)
@@ -38,8 +33,8 @@ export function encodeRecord(record: CommandRecord): Uint8Array {
 const NOTHING: CommandRecord = { session: 0, number: 0, done: 0, body: new Uint8Array(0) }
 
 /**
- * Writes a record directly into the bytes of the entry, without a buffer for the record. One object of this
- * class serves many records, one after the other.
+ * Writes records directly into the bytes of the entry. One object of this class serves many records, one
+ * after the other.
  */
 export class RecordSource {
   #record: CommandRecord = NOTHING
@@ -53,17 +48,13 @@ export class RecordSource {
     return recordBytes(this.#record)
   }
 
-  /**
-   * Writes the record. The object then drops its reference to the record, so the caller must call `of` before
-   * each `copy`.
-   */
+  /** Writes the record, and drops the reference to it. The caller must call `of` before each `copy`. */
   copy(into: Buffer, at: number): void {
     writeRecord(into, at, this.#record)
     this.#record = NOTHING
   }
 }
 
-/** Joins the records of all commands of an entry. */
 export function encodeBatch(list: readonly CommandRecord[]): Uint8Array {
   let length = 0
   for (const record of list) length += recordBytes(record)
@@ -75,7 +66,7 @@ export function encodeBatch(list: readonly CommandRecord[]): Uint8Array {
 
 /**
  * Returns true if the numbers fit into the 48-bit fields of a record. A member refuses a command with a
- * larger number when it receives the command, because no log entry can hold the command.
+ * larger number when it receives the command.
  */
 export const fitsRecord = ({ session, number, done }: CommandRecord): boolean =>
   Math.max(session, number, done) <= CAPS.recordNumber
@@ -108,10 +99,7 @@ export class BatchReader {
   /** True if the remaining bytes of the entry are not a record. */
   bad = false
   #at = 0
-  /**
-   * The memory behind `data`. The constructor reads the property `buffer` once, because each access calls
-   * native code.
-   */
+  /** The memory behind `data`, read once, because each access of `buffer` calls native code. */
   readonly #memory: ArrayBufferLike
   readonly #offset: number
 
@@ -121,17 +109,14 @@ export class BatchReader {
     this.data = this.view(0, data.length)
   }
 
-  /** The encoded command of the current record, as a view of `data`. */
   get body(): Buffer {
     return this.view(this.bodyAt, this.bodyEnd)
   }
 
-  /** Returns a view of the bytes [from, end) of `data`. */
   view(from: number, end: number): Buffer {
     return Buffer.from(this.#memory, this.#offset + from, end - from)
   }
 
-  /** True after the last record. */
   get isDone(): boolean {
     return this.#at >= this.data.length
   }

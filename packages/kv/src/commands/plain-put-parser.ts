@@ -1,10 +1,9 @@
-// Door: reads a plain put, which has no guard and no ttl, without decoding the command. Nearly all written
-// bytes come in plain puts, so this saves time. In MessagePack a plain put is:
+// Door: reads a plain put, which has no guard and no ttl, without decoding the command, to save time. In
+// MessagePack a plain put is:
 //
 //   fixarray 4 | OP.put | nil | bin8 key | bin8, bin16 or bin32 value, up to the end
 //
 // Law: `decodeCommand` accepts every command that this file accepts, with the same key and value.
-// `decodeCommand` decides about all other commands.
 
 import { CAPS, OP } from '@latchkey/protocol'
 
@@ -12,8 +11,8 @@ import { CAPS, OP } from '@latchkey/protocol'
 const KEY = 5
 
 /**
- * Reads the command in the bytes [from, end) of `data`. Returns the offset of its value, or 0 if the command
- * is not a plain put.
+ * Returns the offset of the value of the command in the bytes [from, end) of `data`, or 0 if the command is
+ * not a plain put.
  */
 export function plainValueAt(data: Uint8Array, from: number, end: number): number {
   if (end - from < KEY || data[from] !== 0x94 || data[from + 1] !== OP.put) return 0
@@ -26,7 +25,6 @@ export function plainValueAt(data: Uint8Array, from: number, end: number): numbe
   return length <= CAPS.valueBytes && at + head + length === end ? at + head : 0
 }
 
-/** Returns true if the command is a correct plain put. */
 export const isPlainPut = (body: Uint8Array): boolean => plainValueAt(body, 0, body.length) > 0
 
 /**

@@ -1,29 +1,18 @@
 // Rule: estimates the work of applying a command, before the command is in the log. One unit is the work of a
-// small command, without the work for the rows that it reads and changes (work-limit-per-turn.ts). The leader
-// adds the estimates of the commands that are in its log and not applied yet. If a further command would make
-// this sum too large, the command waits.
+// small command, without the work for its rows (work-limit-per-turn.ts). The leader adds the estimates of the
+// commands that are in its log and not applied yet. While this sum is too large, further commands wait.
 //
-// Law: the estimate only decides when a command is written into the log. The estimate has no influence on
-// what the command does.
+// Law: the estimate has no influence on what the command does.
 
 import { binary } from '@latchkey/base'
 import { type Command, OP, rowsNamed, STEP } from '@latchkey/protocol'
 import { BYTES, ROW } from './work-limit-per-turn.js'
 
-/**
- * If a command names at most this many keys, the estimate uses the sizes of their stored rows. The command
- * reads these rows when it is applied, and copies them into events.
- */
+/** If a command names at most this many keys, the estimate uses the sizes of their stored rows. */
 const MOST_LOOKED_UP = 64
-/**
- * In units of work, the least estimate for a command with more than MOST_LOOKED_UP keys. The estimate does
- * not look up the sizes of these keys' values, so it assumes large values.
- */
+/** In units of work, the least estimate for a command with more keys, because their values may be large. */
 const LEAST_OF_MANY = 5_000
-/**
- * In units of work, the estimate for a deleteRange. The number of rows in the range is unknown before the
- * range is read, so the estimate assumes a large range.
- */
+/** In units of work, the estimate for a deleteRange. The number of rows in the range is not known yet. */
 const OF_A_RANGE = 5_000
 /**
  * In units of work, the estimate for openSession and endSession. Each of these commands is alone in its
@@ -34,8 +23,8 @@ const OF_A_SESSION = 2_500
 const OF_A_ROW = 2 * ROW
 
 /**
- * Estimates the work of a command of `bytes` bytes. `stored` returns the number of bytes of a key's stored
- * row.
+ * Estimates the work of a command of `bytes` bytes. `stored` returns the length of a key's stored row in
+ * bytes.
  */
 export function weightOf(command: Command, bytes: number, stored: (key: string) => number): number {
   const op = command[0]

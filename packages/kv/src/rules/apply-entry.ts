@@ -7,12 +7,12 @@
 // - A: the commands of the entry come last. Before them, in this order, sessions end, waits for locks end,
 //   holds expire, old rows are reclaimed, waits at latches and barriers end, and keys expire.
 // - B: each command gets an answer of its own. A refused command changes nothing.
-// - C: each call of a session has a number, and the state machine executes the call at most once. A repeated
-//   call gets its kept reply. The state machine refuses a call with a number below `done`, and a call of an
-//   ended session (docs/locks.md, section 6).
-// - D: when the kept replies of a session have reached their limit, the state machine executes only the
-//   lowest unfinished call of the session. Every other call gets the answer SESSION_FULL, and the client
-//   sends the call again later. The session drops kept replies only after its lowest call is finished. If
+// - C: each call of a session has a number, and is executed at most once. A repeated call gets its kept
+//   reply. A call with a number below `done`, or of an ended session, is refused (docs/locks.md, section 6).
+// - D: if the kept replies of a session have reached their limit, the state machine executes only the lowest
+//   unfinished call of the session. Every other call gets the answer SESSION_FULL, and the client sends it
+//   again later. If the lowest call also waited, no kept reply could be dropped, and the session would stay
+//   full for ever.
 //   this call waited too, the session would stay full for ever.
 
 import { checksum } from '@latchkey/base'
@@ -68,7 +68,7 @@ interface Held {
 
 /**
  * What `proceed` waits for. The caller reads the needed rows and passes them to the next call. 'turn' means
- * that the caller calls again in another turn of the event loop, without rows.
+ * that the caller calls again in another turn of the event loop.
  */
 export type Waiting = Needed | 'turn'
 
@@ -93,7 +93,7 @@ export class EntryRun {
     this.#letTimePass()
   }
 
-  /** Law A: ends everything whose deadline is before the entry's cluster time, and finds the expired keys. */
+  /** Law A. Also finds the expired keys. */
   #letTimePass(): void {
     const { state, locks } = this.#context
     expire(locks, endDueSessions(state, locks))
@@ -127,7 +127,7 @@ export class EntryRun {
     return undefined
   }
 
-  /** Removes the expired keys. Returns what the removal waits for, or undefined when the removal is done. */
+  /** Returns what the removal waits for, or undefined when the removal is done. */
   #expireKeys({ expiry: found }: Found): Waiting | undefined {
     const expiry = this.#expiry
     if (expiry === undefined) return undefined
@@ -144,8 +144,8 @@ export class EntryRun {
   }
 
   /**
-   * Runs one command. Returns undefined when the command is answered, or 'turn' if this turn of the event
-   * loop has reached its limit of work.
+   * Returns undefined when the command is answered, or 'turn' if this turn of the event loop has reached its
+   * limit of work.
    */
   #run(held: Held, found: Found): 'turn' | undefined {
     const { session, number, crc, command } = held
@@ -190,8 +190,8 @@ export class EntryRun {
   }
 
   /**
-   * Renews the session, and confirms all grants of locks to the session. Every command of a session has these
-   * effects, even a refused command, because the command shows that the client is alive.
+   * Renews the session, and confirms all grants of locks to the session. Even a refused command has these
+   * effects, because it shows that the client is alive.
    */
   #renew(session: Session): void {
     const { state, locks } = this.#context
@@ -201,8 +201,8 @@ export class EntryRun {
   }
 
   /**
-   * Executes a command without a call number. A command without a number may be applied twice. So only three
-   * commands need no number, because applying them twice does no harm.
+   * Executes a command without a call number. Such a command may be applied twice, so only three commands
+   * need no number.
    */
   #unnumbered(session: Session): undefined {
     const command = this.#decoded()
@@ -235,10 +235,7 @@ export class EntryRun {
     return needed ?? 'turn'
   }
 
-  /**
-   * Executes a plain put. The checksum of the value is computed once and used twice: for the stored row, and
-   * to recognize a repeated request.
-   */
+  /** The checksum of the value is used twice: for the stored row, and to recognize a repeated request. */
   #plainPut(session: Session, valueAt: number): undefined {
     const { number, data, bodyAt, bodyEnd } = this.#reader
     const key = data.toString('latin1', plainKeyAt(bodyAt), plainKeyEnd(data, bodyAt))
@@ -250,8 +247,7 @@ export class EntryRun {
   }
 
   /**
-   * Laws C and D: returns true, and answers the call, if the call was executed before or may not be executed
-   * now.
+   * Laws C and D: answers the call, and returns true, if it was executed before or may not be executed now.
    */
   #isAnswered(session: Session, crc: number): boolean {
     const { number } = this.#reader
@@ -272,8 +268,8 @@ export class EntryRun {
   }
 
   /**
-   * Keeps the answer in the session, for a repeated request. If the command has ended its own session, no
-   * answer is kept.
+   * Keeps the answer in the session, for a repeated request. A command that has ended its own session has no
+   * kept answer.
    */
   #finish(session: Session, number: number, crc: number, outcome: unknown): undefined {
     const answer = answerOf(outcome)
@@ -285,7 +281,7 @@ export class EntryRun {
 
   /**
    * Returns undefined if the command is malformed. Throws if the command is of a later version. If a member
-   * skipped a command that other members know, its state would differ from their state (A6).
+   * skipped a command that other members know, its state would differ from theirs (A6).
    */
   #decoded(body = this.#reader.body): Command | undefined {
     const command = decodeCommand(body)
@@ -299,10 +295,7 @@ export class EntryRun {
 }
 
 const NO_DATA = new Uint8Array(0)
-/**
- * The removal of expired keys has no limits here, because key-expiry.ts limits how many keys one entry
- * removes.
- */
+/** The removal of expired keys has no limits here. key-expiry.ts limits how many keys one entry removes. */
 const MOST = Number.POSITIVE_INFINITY
 const NO_LIMITS: BudgetLimits = { rows: MOST, ranges: MOST, readBytes: MOST, writeBytes: MOST }
 

@@ -17,13 +17,13 @@
 //   Its time limit has passed, or its signal aborts.     continues without this party
 //
 // Laws
-// - K72: every party that waits has an open session. When a session ends, the same entry removes its parties,
-//   and gives the other parties of their generation the result 'broken'. Without this law, one of three
-//   workers could crash, and the two others would wait for ever.
+// - K72: if the session of a party ends, the same entry removes its parties, and gives the other parties of
+//   their generation the result 'broken'. Without this law: one of three workers crashes, and the two others
+//   wait for ever.
 // - K73: no party passes before its generation is complete. All parties of a generation pass in one entry,
 //   with the number of the generation and the indexes 0 to parties - 1. No generation has the number of an
-//   earlier one, not even of a broken one. Without this law, a worker of a broken generation and a worker of
-//   the next generation could get the same number. The two workers would do the same work.
+//   earlier one, not even of a broken one. Without this law: a worker of a broken generation and a worker of
+//   the next generation get the same number, and do the same work.
 
 import type { PartyResult, CommandOf } from '@latchkey/protocol'
 import { BARRIERS_FULL, PARTIES_FULL, Refused } from '../commands/answer-encoding.js'
@@ -60,8 +60,8 @@ export function* enterBarrier(
 }
 
 /**
- * Returns the row of the barrier. If no party waits there, the function first begins a new generation, or
- * returns a refusal if the store has too many barriers in use.
+ * Returns the row of the barrier. If no party waits there, a new generation begins first. Returns a refusal
+ * if the store has too many barriers in use.
  */
 function begun(tx: PartyTransaction, name: Uint8Array, parties: number): BarrierRow | Refused {
   const row = tx.barrier(name)
@@ -84,7 +84,7 @@ function* complete(tx: PartyTransaction, turn: WorkOfTurn, barrier: BarrierRow):
 
 /**
  * Ends the present generation, because the session of one of its parties has ended (K72). The caller has
- * already removed that party. All other waiting parties get the result 'broken'.
+ * already removed that party.
  */
 export function breakGeneration(tx: PartyTransaction, name: Uint8Array): void {
   const barrier = tx.barrier(name)

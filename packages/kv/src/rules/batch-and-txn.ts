@@ -24,7 +24,6 @@ import { OverBudget } from './work-limit-per-command.js'
 import type { Found } from './ranges-needed-by-command.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 
-/** What the steps need besides their write set. */
 interface StepContext {
   readonly locks: LockView
   readonly begin: Begin
@@ -88,8 +87,7 @@ function* runSteps(
     if (writeSet.turnIsOver) yield
     if (result instanceof Refused) return result
     if (Array.isArray(result)) bytes += result[3].length
-    // The session keeps the answer until the client has received it, and the answer is sent as one message.
-    // So its size is limited.
+    // The size of the answer is limited, because the session keeps the answer, and one message sends it.
     if (bytes > CAPS.sessionAnswerBytes) return RESULTS_TOO_LARGE
     results.push(result)
   }
@@ -132,23 +130,20 @@ function holds(
   if (field === FIELD.value) return valueHolds(row, is, operand as Uint8Array | null)
   if (field === FIELD.number) {
     const number = numberIn(row)
-    // Only the sign of the difference is used, because the difference itself may be too large to be exact.
+    // Only the sign of the difference is used. The difference itself may be too large to be exact.
     return number instanceof Refused ? number : compares(Math.sign(number - (operand as number)), is)
   }
   return compares(numberOf(row, field) - ((operand as number | null) ?? 0), is)
 }
 
-/**
- * Compares a value with the operand. An absent value equals only an absent operand, and is neither less nor
- * greater than any value.
- */
+/** An absent value equals only an absent operand, and is neither less nor greater than any value. */
 function valueHolds(row: Uint8Array | undefined, is: number, operand: Uint8Array | null): boolean {
   if (is === IS['=']) return hasValue(row, operand)
   if (is === IS['!=']) return !hasValue(row, operand)
   return row !== undefined && operand !== null && compares(compareBytes(valueOf(row), operand), is)
 }
 
-/** Returns the version or a revision of the row, which is 0 for an absent key. */
+/** Returns the version or a revision of the row. An absent key has 0. */
 function numberOf(row: Uint8Array | undefined, field: number): number {
   if (row === undefined) return 0
   if (field === FIELD.version) return versionOf(row)

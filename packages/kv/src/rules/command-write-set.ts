@@ -1,9 +1,8 @@
 // Rule: collects the changes of one command to keys and values until the command has succeeded.
 //
 // Laws: a command reads its own writes (A12). A command that fails changes nothing. A command that changes
-// something gets one revision for all its keys, and any other command gets no revision. The Budget of the
-// command (work-limit-per-command.ts) counts all rows that the command reads or changes, and throws when a
-// limit is exceeded.
+// something gets one revision for all its keys, and any other command gets none. The Budget of the command
+// counts all rows that the command reads or changes, and throws when a limit is exceeded.
 
 import { binary, copyBytes } from '@latchkey/base'
 import { EVENT, type EventType } from '@latchkey/protocol'
@@ -27,7 +26,6 @@ export class WriteSet {
   readonly budget: Budget
   readonly #state: State
   readonly #changes: Changes
-  /** The rows that this command has read or changed. */
   readonly #rows = new Map<string, ChangedRow>()
   readonly #sum = new RowSetHash()
   /** The changed keys that had an expiry before the command or have an expiry now. */
@@ -47,10 +45,7 @@ export class WriteSet {
     return this.budget.turn.isOver
   }
 
-  /**
-   * Returns the row of the key, with the changes that this command has made, or undefined if the key does not
-   * exist.
-   */
+  /** Returns the row of the key after the changes of this command, or undefined if the key does not exist. */
   row(key: string): Uint8Array | undefined {
     return this.#look(key).row ?? undefined
   }
@@ -70,10 +65,7 @@ export class WriteSet {
     return found
   }
 
-  /**
-   * Puts the value. `expiry` is the new expiry of the key. Without `expiry`, the key exists until a call
-   * deletes it.
-   */
+  /** Without `expiry`, the key exists until a call deletes it. */
   put(key: Uint8Array, value: Uint8Array, expiry?: Expiry): void {
     const name = binary(key)
     const changed = this.#look(name)
@@ -82,7 +74,6 @@ export class WriteSet {
     this.#change(changed, { key: name, type: EVENT.put, row, before: changed.row })
   }
 
-  /** Changes the value of a key. The key keeps its expiry. */
   change(key: Uint8Array, value: Uint8Array): void {
     const { row } = this.#find(binary(key))
     this.put(key, value, row === null ? undefined : expiryOf(row))
@@ -98,7 +89,7 @@ export class WriteSet {
     changed.row = row
   }
 
-  /** Removes the row. Returns false if the key did not exist. */
+  /** Returns false if the key did not exist. */
   delete(key: string, type: EventType = EVENT.delete): boolean {
     const changed = this.#look(key)
     if (changed.row === null) return false
@@ -127,8 +118,8 @@ export class WriteSet {
 }
 
 /**
- * Returns a copy of the row's value, or null if the row is absent, for an answer. The row may be a view of
- * the bytes of the log entry. An answer is kept for longer than these bytes.
+ * Returns a copy of the row's value for an answer, or null if the row is absent. The row may be a view of the
+ * bytes of the log entry, which are freed before the answer.
  */
 export const ownValue = (row: Uint8Array | undefined): Uint8Array | null =>
   row === undefined ? null : copyBytes(valueOf(row))

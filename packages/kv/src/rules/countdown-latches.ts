@@ -1,6 +1,5 @@
 // Rule: decides what happens at latches. A latch is a count that goes down once. When the count is zero, the
-// latch opens, and all calls that wait there pass (docs/latches.md). A party in this table is one waiting
-// call.
+// latch opens, and all waiting calls pass (docs/latches.md). A party in this table is one waiting call.
 //
 //   command    the latch  its count        effect, and answer
 //   create     is absent                   The latch is created with its count: true.
@@ -17,8 +16,7 @@
 //   remove     is absent                   nothing: false
 //   remove     exists     any              The latch is removed, and all waiting parties get 'removed': true.
 //
-// Laws: K70 and K71 (latch-and-barrier-waits.ts). An open latch never closes. If a latch is removed and
-// created again under the same name, it is another latch.
+// Laws: K70 and K71 (latch-and-barrier-waits.ts). An open latch never closes.
 
 import type { PartyResult, CommandOf } from '@latchkey/protocol'
 import { PARTIES_FULL, type Refused, LATCHES_FULL } from '../commands/answer-encoding.js'

@@ -10,8 +10,8 @@ export const LATCH = PARTY_OF.latch
 export const BARRIER = PARTY_OF.barrier
 
 /**
- * Returns the state of a party, which is a waiting call. The last number of the result is the count of the
- * latch, or the number of parties that wait at the barrier.
+ * Returns the state of a party. The last number of the result is the count of the latch, or the number of
+ * parties that wait at the barrier.
  */
 export function partyOf(view: PartyView, of: PartyOf, name: Uint8Array, id: string): PartyResult {
   const row = view.party(of, name, id)
@@ -19,10 +19,10 @@ export function partyOf(view: PartyView, of: PartyOf, name: Uint8Array, id: stri
   return row === undefined ? ['unknown', 0, 0, count] : [row.state, row.generation, row.index, count]
 }
 
-/** In bytes, about the length of a party's row without its name. The length counts as work of the turn. */
+/** In bytes, about the length of a party's row without its name. */
 const ROW_BYTES = 64
 
-/** Ends the waits of all parties. `to` returns the new row of a party. */
+/** `to` returns the new row of a party. */
 export function* endAll(
   turn: WorkOfTurn,
   tx: PartyTransaction,

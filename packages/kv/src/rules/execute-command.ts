@@ -1,4 +1,4 @@
-// Rule: executes one well-formed command of a session. Each operation has one case, which makes one call.
+// Rule: executes one well-formed command of a session. Each operation is one case.
 
 import { binary, unreachable } from '@latchkey/base'
 import {
@@ -50,7 +50,6 @@ import { enterBarrier } from './barriers.js'
 import { countDown, createLatch, removeLatch, waitLatch } from './countdown-latches.js'
 import { leaveParties, moveParty } from './latch-and-barrier-waits.js'
 
-/** The tables and services that the commands of one entry read and change. */
 export interface ApplyContext {
   readonly state: State
   readonly locks: StateLockTransaction
@@ -61,9 +60,9 @@ export interface ApplyContext {
 type WriteCommand = Extract<Command, readonly [number, GuardArg, ...unknown[]]>
 
 /**
- * Executes a command. Returns a result, a Refused, or a LongWork whose result is a result or a Refused. A
- * Refused has changed nothing. This function and the LongWork throw OverBudget if the command exceeds a
- * limit. Nothing is changed then, because the changes are still in the write set.
+ * Returns a result, a Refused, or a LongWork whose result is a result or a Refused. A Refused has changed
+ * nothing. This function and the LongWork throw OverBudget if the command exceeds a limit. Nothing is changed
+ * then, because the changes are still in the write set.
  */
 export function execute(context: ApplyContext, session: Session, command: Command, found: Found): unknown {
   switch (command[0]) {
@@ -172,8 +171,8 @@ function partyCommand({ state, locks, turn }: ApplyContext, session: number, com
 }
 
 /**
- * Executes a write. If the write has a guard and the hold with the guard's token is not in force at this
- * entry, the write is refused with ERR_FENCED (docs/locks.md, section 4).
+ * Executes a write. If the hold of its guard is not in force at this entry, the write is refused with
+ * ERR_FENCED (docs/locks.md, section 4).
  */
 function guarded(context: ApplyContext, session: Session, command: WriteCommand, found: Found): unknown {
   // A repeated txn with `once` gets its kept answer before the guard is checked, because the hold may have

@@ -1,8 +1,7 @@
 // Rule: reads and changes values that are whole numbers, stored as decimal text.
 //
-// Law: a text is a number only if `String` of a safe integer gives that text. Without this law,
-// '9007199254740993' would be read as a number that differs by one, and a counter would lose one without an
-// error.
+// Law: a text is a number only if `String` of a safe integer gives that text. Without this law:
+// '9007199254740993' is read as another number, and a counter loses one.
 
 import { binary, text, utf8 } from '@latchkey/base'
 import type { CommandOf } from '@latchkey/protocol'
@@ -14,10 +13,7 @@ import type { WriteSet } from './command-write-set.js'
 const MOST_DIGITS = 17
 const INTEGER = /^(0|-?[1-9][0-9]*)$/
 
-/**
- * Returns the number that is the value of the row, 0 if the row is absent, or a refusal if the value is no
- * number.
- */
+/** Returns the number in the row, 0 if the row is absent, or a refusal if the value is no number. */
 export function numberIn(row: Uint8Array | undefined): number | Refused {
   if (row === undefined) return 0
   if (valueLength(row) > MOST_DIGITS) return NOT_A_NUMBER
@@ -26,7 +22,6 @@ export function numberIn(row: Uint8Array | undefined): number | Refused {
   return Number.isSafeInteger(number) ? number : NOT_A_NUMBER
 }
 
-/** Adds `by` to the number of the key, and returns the sum. */
 export function add(writeSet: WriteSet, key: Uint8Array, by: number): number | Refused {
   const before = numberIn(writeSet.row(binary(key)))
   if (before instanceof Refused) return before

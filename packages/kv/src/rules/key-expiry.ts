@@ -6,11 +6,10 @@
 // - The state and the entry's cluster time alone decide which entries remove which keys. An entry removes
 //   keys in three cases: it is the first entry of a tenth of a second of cluster time, the entry before could
 //   not remove all due keys, or a session with keys has ended.
-// - The rows and bytes that one entry removes are limited. Without this limit, a million keys with the same
-//   ttl could stop every member for a minute, and the cluster would have no leader.
+// - The rows and bytes that one entry removes are limited. Without this limit: a million keys have the same
+//   ttl, every member stops for a minute, and the cluster has no leader.
 // - All keys that one entry removes have one revision. An entry that removes no key takes no revision.
-// - The index (key-expiry-index.ts) only finds keys. A key is removed only if its row has the same expiry as
-//   the index.
+// - A key is removed only if its row has the same expiry as the index (key-expiry-index.ts).
 
 import { EVENT } from '@latchkey/protocol'
 import { type Expiry, expiryOf, valueLength } from '../state/key-value-row-format.js'
@@ -28,8 +27,8 @@ export const EXPIRED_AN_ENTRY = 500
 const BYTES_AN_ENTRY = 512 * 1024
 
 /**
- * Returns the part of the index to read for the removal, or undefined if the entry removes no key. `now` is
- * the cluster time of the entry.
+ * Returns the part of the index to read, or undefined if the entry removes no key. `now` is the cluster time
+ * of the entry.
  */
 export function neededExpiry({ meta, expiryIndex }: State, now: number): NeededExpiry | undefined {
   const isFirst = periodOf(now) > periodOf(meta.position.time)

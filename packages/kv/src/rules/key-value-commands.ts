@@ -1,5 +1,5 @@
 // Rule: executes the commands on keys and values. docs/api.md describes the commands, and
-// result-wire-types.ts of @latchkey/protocol describes their results. Each command is atomic.
+// result-wire-types.ts of @latchkey/protocol describes their results.
 
 import { binary, equalBytes } from '@latchkey/base'
 import { CAPS, EVENT, type LifeArg, type CommandOf } from '@latchkey/protocol'
@@ -11,10 +11,7 @@ import type { State } from '../state/store-state.js'
 import type { Found } from './ranges-needed-by-command.js'
 import type { WorkInTurns } from '../work-in-turns.js'
 
-/**
- * Executes a put without guard and ttl. Nearly all writes are such puts, so this function saves the cost of a
- * write set.
- */
+/** Executes a put without guard and ttl, without the cost of a write set. Nearly all writes are such puts. */
 export function put(
   { meta, data, events, expiryIndex }: State,
   key: string,
@@ -59,10 +56,7 @@ export function touch(
   return true
 }
 
-/**
- * Executes a putAll. If a key occurs several times, only its last value is written, so each key has one
- * change.
- */
+/** If a key occurs several times, only its last value is written. */
 export function* putAll(
   writeSet: WriteSet,
   [, , pairs]: CommandOf<'putAll'>,
@@ -129,7 +123,7 @@ export function* compareAndPutAll(
   return true
 }
 
-/** Returns true if the row has the expected value. null means that the key must be absent. */
+/** null means that the key must be absent. */
 export function hasValue(row: Uint8Array | undefined, expect: Uint8Array | null): boolean {
   if (row === undefined || expect === null) return row === undefined && expect === null
   return equalBytes(valueOf(row), expect)
@@ -163,8 +157,8 @@ export function* deleteAll(writeSet: WriteSet, [, , keys]: CommandOf<'deleteAll'
 }
 
 /**
- * Removes all keys of the range in one step. The function reads no row. `whole` has the number and the
- * changes of the keys, which were looked up before the command ran.
+ * Removes all keys of the range without reading a row. `whole` has the number and the changes of the keys,
+ * which were looked up before the command ran.
  */
 export function deleteRange(
   state: State,
@@ -179,8 +173,8 @@ export function deleteRange(
 }
 
 /**
- * Executes a deleteRange step of a batch or txn. The keys are removed in order. `live` is the sorted list of
- * all keys that were in the command's ranges before the command.
+ * Executes a deleteRange step of a batch or txn. `live` is the sorted list of all keys that were in the
+ * command's ranges before the command.
  */
 export function* deleteKeysIn(
   writeSet: WriteSet,

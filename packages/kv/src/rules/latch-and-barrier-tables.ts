@@ -1,5 +1,5 @@
-// Types: the tables that the rules of latches and barriers read and write. The state implements these types
-// on its rows, and tests implement them on maps. A party is one call that waits at a latch or barrier.
+// Types: the tables that the rules of latches and barriers read and write. A party is one call that waits at
+// a latch or barrier.
 
 import type { PartyOf, PartyState } from '@latchkey/protocol'
 
@@ -10,10 +10,7 @@ export interface BarrierRow {
    * generation has the next number.
    */
   readonly over: number
-  /**
-   * How many parties (waiting calls) complete the present generation. The number has a meaning only while a
-   * party waits.
-   */
+  /** How many parties complete the present generation. Without a waiting party the number means nothing. */
   readonly parties: number
   /**
    * The arrival number at the beginning of the last generation, which shows how long ago the barrier was
@@ -22,17 +19,12 @@ export interface BarrierRow {
   readonly used: number
 }
 
-/**
- * A party, which is one call at a latch or barrier. The party waits, or its wait has ended and its client has
- * not confirmed the end yet.
- */
+/** A party. It waits, or its wait has ended and its client has not confirmed the end yet. */
 export interface PartyRow {
   readonly of: PartyOf
   readonly name: Uint8Array
   readonly id: string
-  /**
-   * A number from one counter of the store, in the order of arrival. The counter never gives a number twice.
-   */
+  /** A number from one counter of the store, in the order of arrival. */
   readonly arrival: number
   readonly session: number
   /**
@@ -48,37 +40,31 @@ export interface PartyRow {
 }
 
 export interface PartyView {
-  /** The count of the latch, or undefined if the latch does not exist. */
+  /** Returns the count of the latch, or undefined if the latch does not exist. */
   latch(name: Uint8Array): number | undefined
   barrier(name: Uint8Array): BarrierRow | undefined
   party(of: PartyOf, name: Uint8Array, id: string): PartyRow | undefined
-  /** Returns how many parties wait at the latch or barrier. */
   waitingCount(of: PartyOf, name: Uint8Array): number
 }
 
 export interface PartyTransaction extends PartyView {
-  /** Sets the count of a latch. Returns false if there are already as many latches as allowed. */
+  /** Returns false if there are already as many latches as allowed. */
   putLatch(name: Uint8Array, count: number): boolean
   deleteLatch(name: Uint8Array): void
-  /**
-   * Sets the row of a barrier. Returns false if there are already as many barriers as allowed, and parties
-   * wait at all of them.
-   */
+  /** Returns false if there are already as many barriers as allowed, and parties wait at all of them. */
   putBarrier(row: BarrierRow): boolean
   /**
-   * Returns the parties that wait at this latch or barrier, in the order of arrival. The list stays the same
-   * while the rules change rows.
+   * Returns the waiting parties in the order of arrival. The list stays the same while the rules change rows.
    */
   waiting(of: PartyOf, name: Uint8Array): readonly PartyRow[]
-  /** Returns true if one more party may wait there. */
+  /** Returns true if one more party may wait at the latch or barrier. */
   hasRoom(of: PartyOf, name: Uint8Array): boolean
   putParty(row: PartyRow): void
   deleteParty(row: PartyRow): void
   nextArrival(): number
   /**
-   * The rules call this method when the wait of a party ends because of another client's command, or because
-   * a session ends. The client of the party gets no answer to a command then. The member that has the
-   * client's connection then sends the client the result.
+   * Called if the wait of a party ends by another client's command, or by the end of a session. The party's
+   * client gets no answer to a command then. So the member that has the client's connection sends the result.
    */
   ended(row: PartyRow): void
   /** Returns all parties of the session, in the order of arrival, including parties whose wait has ended. */

@@ -15,9 +15,8 @@
 //
 // Laws
 // - K70: the end of a wait is decided once. The party keeps its result until its client has confirmed it, or
-//   its session has ended. Without this law, a latch could open, the message to one client be lost, and the
-//   latch be removed. That client would then learn that the latch does not exist, while all other clients
-//   learned that the latch opened.
+//   its session has ended. Without this law: a latch opens, the message to one client is lost, and the latch
+//   is removed. That client then learns that the latch does not exist, but it had opened.
 // - K71: all parties that wait at a latch, or in one generation of a barrier, get the same result, in one
 //   entry.
 
@@ -26,7 +25,7 @@ import { breakGeneration } from './barriers.js'
 import { BARRIER, partyOf } from './end-latch-and-barrier-waits.js'
 import type { PartyTransaction } from './latch-and-barrier-tables.js'
 
-/** Ends the wait of each party in the list. Returns the state that each party had before. */
+/** Returns the state that each party had before. */
 export function leaveParties(tx: PartyTransaction, list: readonly PartyTicket[]): PartyResult[] {
   return list.map(([of, name, id]) => {
     const result = partyOf(tx, of, name, id)
@@ -38,8 +37,7 @@ export function leaveParties(tx: PartyTransaction, list: readonly PartyTicket[])
 
 /**
  * Moves the party to a new session of its client. While there was no leader, the client may have given up its
- * old session and opened a new one. Without this call, the party would stay in the old session. Then its
- * result would go there, and the party would be removed when the old session ends.
+ * old session. When the old session ended, the party would be removed with it.
  */
 export function moveParty(tx: PartyTransaction, session: number, [of, name, id]: PartyTicket): PartyResult {
   const row = tx.party(of, name, id)
@@ -53,8 +51,7 @@ export function moveParty(tx: PartyTransaction, session: number, [of, name, id]:
  */
 export function endParties(tx: PartyTransaction, session: number): void {
   for (const row of tx.partiesOf(session)) {
-    // An earlier party of this session, in this loop, may have broken the generation. The present party is
-    // then no longer waiting.
+    // An earlier party of this loop may have broken the generation. The present party then no longer waits.
     const now = tx.party(row.of, row.name, row.id)
     if (now === undefined) continue
     tx.deleteParty(now)
@@ -67,8 +64,8 @@ export function endParties(tx: PartyTransaction, session: number): void {
 }
 
 /**
- * Removes the parties whose time limit has passed. Called once for each log entry: after the sessions whose
- * deadline has passed were ended, and before the commands of the entry (CT3).
+ * Removes the parties whose time limit has passed. Called once for each log entry, after sessions have ended
+ * and before the commands (CT3).
  */
 export function expireParties(tx: PartyTransaction, now: number): void {
   for (const row of tx.dueParties(now)) tx.deleteParty(row)

@@ -1,18 +1,17 @@
 // Rule: keeps the answer of a txn with `once`, which is applied only once. The txn names a key, whose value
 // is the kept answer.
 //
-// Law: the answer is written in the same entry and revision as the writes. If a caller repeats the txn with
-// the same key, it gets the kept answer, and nothing is written (C73). This is also true if the caller
-// repeats the txn in another session or at another member. Without this law, a script could send an
-// increment, and its member could crash before the answer. The script would send the increment to another
-// member, and the counter would grow by two.
+// Law: the answer is written in the same entry and revision as the writes. A repeated txn with the same key
+// gets the kept answer and writes nothing, also in another session or at another member (C73). Without this
+// law: a script sends an increment, and its member crashes before the answer. The script sends the increment
+// to another member, and the counter grows by two.
 //
-// Law: the kept answer is looked up before the guard is checked. Without this law, a guarded write could be
-// applied, its answer be lost, and the lock be released. The answer to the repeated call would then say that
-// nothing was changed.
+// Law: the kept answer is looked up before the guard is checked. Without this law: a guarded write is
+// applied, its answer is lost, and the lock is released. The answer to the repeated call says that nothing
+// was changed.
 //
-// Law: the kept answer contains a digest of its request. Without this law, two scripts could use the same key
-// for different writes. Each script would get a success, but only one of the writes would have happened.
+// Law: the kept answer contains a digest of its request. Without this law: two scripts use the same key for
+// different writes. Both get a success, but one of the writes did not happen.
 
 import { equalBytes } from '@latchkey/base'
 import { type OnceArg, pack, type StepResult, unpack } from '@latchkey/protocol'
@@ -26,8 +25,8 @@ export const keptRecord = (
 ): Uint8Array => pack([digest, succeeded, results])
 
 /**
- * Returns the kept answer, which is the value of `row`. The revision of the row is the revision of the
- * writes. Returns USED_FOR_OTHER if the row belongs to another request.
+ * Returns the kept answer, which is the value of `row`, or USED_FOR_OTHER if the row belongs to another
+ * request. The revision of the row is the revision of the writes.
  */
 export function keptAnswer([, digest]: OnceArg, row: Uint8Array): Refused | readonly unknown[] {
   const kept = recordIn(valueOf(row))
@@ -35,7 +34,7 @@ export function keptAnswer([, digest]: OnceArg, row: Uint8Array): Refused | read
   return [kept[1], modifiedOf(row), kept[2]]
 }
 
-/** Decodes a kept answer. Returns undefined if the value is not a kept answer. */
+/** Returns undefined if the value is not a kept answer. */
 function recordIn(value: Uint8Array): readonly [Uint8Array, boolean, readonly unknown[]] | undefined {
   try {
     const record = unpack(value)

@@ -1,5 +1,5 @@
-// Rule: finds the ranges of stored rows that a command needs before it can run. LevelDB has no synchronous
-// iterator, and commands run synchronously. So the state machine reads these rows before the command.
+// Rule: finds the ranges of stored rows that a command needs before it can run. Commands run synchronously,
+// and LevelDB has no synchronous iterator. So the state machine reads these rows first.
 
 import { binary } from '@latchkey/base'
 import { type Command, OP, STEP, type Step } from '@latchkey/protocol'
@@ -13,13 +13,10 @@ export interface KeySpan {
   readonly end: string
 }
 
-/**
- * The deleteRange steps of a batch, or of one branch of a txn. The rows of overlapping ranges are read only
- * once.
- */
+/** The deleteRange steps of a batch, or of one branch of a txn. */
 interface NeededSteps {
   readonly steps: readonly Step[]
-  /** The ranges of the steps, ordered and joined, so that they do not overlap. */
+  /** The ranges of the steps, sorted. Overlapping ranges are joined, so that each row is read once. */
   readonly spans: readonly KeySpan[]
 }
 
@@ -47,23 +44,19 @@ export interface FoundExpiry {
   readonly next: number | null | undefined
 }
 
-/**
- * What a command needs. `whole` is the range of a deleteRange that is not a step of a batch or txn, and may
- * remove any number of rows.
- */
+/** What a command needs. `whole` is the range of a deleteRange that is not a step of a batch or txn. */
 export type Needed =
   | { readonly whole: KeySpan }
   | { readonly branches: readonly NeededSteps[] }
   | { readonly expiry: NeededExpiry }
 
-/** All rows of a range, so that the command need not read them again. */
 export interface WholeRange extends RangeRows {
   readonly count: number
   /** The events of the removal. Undefined if there are too many events for the history. */
   readonly changes: Changes | undefined
 }
 
-/** The existing keys of some ranges, in order, or the error of a look-up that has found too many keys. */
+/** The existing keys of some ranges, in order, or an error if there are too many keys. */
 export type LiveKeys = readonly string[] | OverBudget
 
 /**
@@ -109,7 +102,6 @@ function spansOf(step: Step): KeySpan[] {
   return isEmpty(span) ? [] : [span]
 }
 
-/** Sorts the ranges and joins those that overlap. */
 export function union(spans: readonly KeySpan[]): KeySpan[] {
   const joined: KeySpan[] = []
   for (const span of [...spans].sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))) {

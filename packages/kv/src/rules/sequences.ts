@@ -7,13 +7,13 @@ import { type Refused, SEQUENCE_USED_UP } from '../commands/answer-encoding.js'
 import { CHECKSUM_BYTES, withChecksum } from '../storage/stored-row-checksum.js'
 import type { RowTable } from '../state/row-table-with-overlay.js'
 
-/** Returns the start of the next block, which is 0 if the sequence was never used, or was reset. */
+/** Returns the start of the next block. A sequence that was never used, or was reset, begins at 0. */
 export function nextStart(sequences: RowTable, key: Uint8Array): number {
   const row = sequences.get(binary(key))
   return row === undefined ? 0 : asBuffer(row).readDoubleLE(CHECKSUM_BYTES)
 }
 
-/** Takes the next block of numbers. Returns its first number, and the first number after the block. */
+/** Returns the first number of the next block, and the first number after the block. */
 export function nextBlock(
   sequences: RowTable,
   key: Uint8Array,

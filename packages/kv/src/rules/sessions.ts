@@ -3,10 +3,9 @@
 // Laws
 // - 1: the number of sessions of one identity is limited, so that one client cannot use up all sessions.
 // - 2: if there is no room for a new session, the state machine ends an idle session. An idle session has no
-//   hold in force, no waiter, no wait at a latch or barrier and no ephemeral key. Its client has sent no
-//   command for a long time. The client of an open store is never silent for so long. Of several idle
-//   sessions, the one with the oldest renewal ends, so that every member ends the same session. If its client
-//   returns, the client opens another session.
+//   hold in force, no waiter, no wait at a latch or barrier and no ephemeral key, and its client has sent no
+//   command for a long time. Of several idle sessions, the one with the oldest renewal ends, so that every
+//   member ends the same session. If its client returns, the client opens another session.
 // - 3: if an identity has as many sessions as it may have, only an idle session of the same identity ends for
 //   its new session.
 
@@ -31,7 +30,7 @@ export interface SessionLimits {
 }
 
 interface Wanted {
-  /** The id of the new session, which is the index of its entry. So no id is ever used again. */
+  /** The index of the session's entry, so that no id is ever used again. */
   readonly id: number
   readonly life: number
   readonly by: string
@@ -76,9 +75,8 @@ export function refusalOfSession(state: State, limits: SessionLimits, by: string
 const renewedAt = ({ due, life }: Session): number => due - life
 
 /**
- * Returns the session that must end to make room for a new session, which is the idle session with the oldest
- * renewal (law 2). Returns undefined if no session is idle. With `by`, the function searches only the
- * sessions of this identity.
+ * Returns the idle session with the oldest renewal (law 2), or undefined if no session is idle. With `by`,
+ * only the sessions of this identity are searched.
  */
 function longestIdle(
   { sessions, holds, waiters, expiryIndex, parties }: State,
@@ -105,8 +103,8 @@ const isBefore = (a: Session, b: Session): boolean =>
   renewedAt(a) < renewedAt(b) || (renewedAt(a) === renewedAt(b) && a.id < b.id)
 
 /**
- * Returns the reason why no client can open a session now, or undefined if clients can open sessions. This
- * check ignores the limit of sessions of one identity, because other identities can still open sessions.
+ * Returns the reason why no client can open a session now, or undefined. The limit for one identity is
+ * ignored here, because other identities can still open sessions.
  */
 export function whyNoSession(state: State, limits: SessionLimits): string | undefined {
   const { sessions, meta } = state
@@ -115,7 +113,6 @@ export function whyNoSession(state: State, limits: SessionLimits): string | unde
   return `No session can be opened: there are ${sessions.size}, and each of them holds or waits for a lock, or was used recently.`
 }
 
-/** Returns all sessions, in the order of their ids. */
 export function listSessions({ sessions, holds, waiters, parties, meta }: State): SessionResult[] {
   const now = meta.position.time
   return [...sessions.all()]
@@ -151,8 +148,9 @@ export function endSessionOf(state: State, locks: LockTransaction, id: number): 
 
 /**
  * Ends the sessions whose deadline has passed, in the order of their deadlines, then of their ids (CT3). All
- * these sessions end before any waiter leaves. Otherwise, when a waiter of one ended session leaves, a waiter
- * of another ended session could get the lock. Returns the keys of the queues that lost their first waiter.
+ * these sessions end before any waiter leaves. Otherwise a waiter of one ended session could leave, and a
+ * waiter of another ended session could get the lock. Returns the keys of the queues that lost their first
+ * waiter.
  */
 export function endDueSessions(state: State, locks: LockTransaction): Uint8Array[] {
   const over = state.sessions.takeDue(locks.now)

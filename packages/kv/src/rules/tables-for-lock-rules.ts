@@ -13,7 +13,7 @@ import type { State } from '../state/store-state.js'
 
 /**
  * The tables for a read at the cluster time `now`. StateLockTransaction adds the methods that change the
- * tables, for the commands of an entry.
+ * tables.
  */
 export class StateLockView implements LockView {
   readonly now: number
@@ -50,9 +50,7 @@ export class StateLockView implements LockView {
 export class StateLockTransaction extends StateLockView implements LockTransaction {
   readonly #granted: (row: HoldRow) => void
   readonly #events: LockEvents
-  /**
-   * The copy of the last put row, which the table of holds or waiters keeps. `happened` records this copy.
-   */
+  /** The copy of the last put row that the table keeps. `happened` records this copy. */
   #put: HoldRow | WaiterRow | undefined
 
   constructor(state: State, now: number, granted: (row: HoldRow) => void, events: LockEvents) {

@@ -1,14 +1,13 @@
 // Rule: limits the work of one command while the command is applied. (protocol's command-row-limits.ts checks
 // the limits that depend only on the bytes of the command.)
 //
-// Without a limit, one command of 15 KB could name 1,500 ranges over the same 5,000 long keys. Or it could
-// append to a value of 0.9 MB two thousand times. Every member that applies this command would run out of
-// memory or stop for a minute, and would do so again at every start.
+// Without a limit, one command of 15 KB could name 1,500 ranges over the same 5,000 long keys, or append to a
+// value of 0.9 MB two thousand times. Every member that applies this command would run out of memory or stop
+// for a minute, again at every start.
 //
 // Laws
-// - The counts depend only on the command: on the rows that it reads or changes, and on the bytes that it
-//   reads and writes. The counts never depend on whether rows are in memory or on the disk. So every member
-//   refuses the same command, at the same step, with the same message.
+// - The counts never depend on whether rows are in memory or on the disk. So every member refuses the same
+//   command, at the same step, with the same message.
 // - The work for a row is counted before the command reads or changes the row, or directly afterwards. So a
 //   command does at most one row of work beyond a limit. A refused command changes nothing
 //   (command-write-set.ts).

@@ -1,27 +1,25 @@
 // Rule: limits the work of applying commands in one turn of the event loop. During a turn the member sends no
-// heartbeat, answers no vote and renews no hold. So the work of commands is counted, and when a turn has done
-// enough, the other commands wait for another turn.
+// heartbeat, answers no vote and renews no hold. So when a turn has done enough work, the other commands wait
+// for another turn.
 //
-// Law: it makes no difference to the state or to any answer where a turn ends.
+// Law: the end of a turn has no influence on the state or on any answer.
 
 import type { WorkInTurns } from '../work-in-turns.js'
 
 /**
  * In units of work. RECORD: applying one command, without the work for its rows and its bytes. ROW: reading
- * one row, or changing one row.
+ * or changing one row.
  */
 const RECORD = 1
 export const ROW = 2
 /**
  * In units of work, the cost of decoding one key that a command names. putAll and compareAndPutAll also check
- * whether the same command changes the key again. This check costs another NAMED for each key.
+ * whether the same command changes the key again, which costs another NAMED for each key.
  */
 const NAMED = 0.1
 /** This many bytes are one more unit of work. */
 export const BYTES = 2 * 1024
-/**
- * In units of work, how much one turn of the event loop may do. So much work takes about ten milliseconds.
- */
+/** In units of work, how much one turn of the event loop may do: about ten milliseconds. */
 const WORK_A_TURN = 2_000
 
 /**
@@ -55,7 +53,6 @@ export class WorkOfTurn {
     return this.#work >= WORK_A_TURN
   }
 
-  /** Starts the count again. Called when another turn of the event loop begins. */
   begin(): void {
     this.#work = 0
   }

@@ -8,7 +8,6 @@ import type { RowBuilder } from '../storage/row-store-interface.js'
 import { StateStream } from './received-state-check.js'
 import { damagedStream } from './stream-format.js'
 
-/** Commits the new store, and replaces the live store by it. */
 type Adopt = (builder: RowBuilder) => Promise<void>
 
 export class StreamedState implements SnapshotWriter {
@@ -51,7 +50,7 @@ export class StreamedState implements SnapshotWriter {
     if (this.#over !== undefined) throw this.#over
   }
 
-  /** Runs the step. If the step fails, removes the new store. */
+  /** If the step fails, the new store is removed. */
   async #orAbort(step: () => Promise<void>): Promise<void> {
     try {
       await step()

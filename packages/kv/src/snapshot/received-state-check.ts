@@ -1,6 +1,6 @@
 // Door: checks that a state from another member, or from a backup, is complete and consistent. Every row has
-// a checksum. The end of the stream has the number of rows. The meta row has a sum of checksums for each of
-// four kinds of rows. So the check finds a row that has changed, is missing, or came twice.
+// a checksum, the end of the stream has the number of rows, and the meta row has sums of checksums. So the
+// check finds a row that has changed, is missing, or came twice.
 
 import type { Row } from '../storage/row-store-interface.js'
 import { type SpaceName, numberIn, spaceOf } from '../keyspaces.js'
@@ -25,18 +25,18 @@ export class StateStream {
   #metaRow: Uint8Array | undefined
   #count = 0
   /**
-   * The row of a group of sixteen revisions says how many rows of their own its large revisions have. This
-   * field counts those rows of large revisions that have not come yet.
+   * How many rows of large revisions have not come yet. The row of a group of sixteen revisions says how many
+   * such rows follow.
    */
   #piecesDue = 0
   #lastKey: Buffer = Buffer.alloc(0)
 
-  /** The decoded meta row, or undefined before the first frame. */
+  /** Undefined before the first frame. */
   get meta(): Meta | undefined {
     return this.#meta
   }
 
-  /** The meta row as it was received, with its checksum, or undefined before the first frame. */
+  /** The meta row as it was received, with its checksum. Undefined before the first frame. */
   get metaRow(): Uint8Array | undefined {
     return this.#metaRow
   }
@@ -81,10 +81,7 @@ export class StateStream {
     this.#piecesDue += pieces
   }
 
-  /**
-   * Compares the received rows with the sums in the meta row, and returns the meta row. Called at the end of
-   * the stream.
-   */
+  /** Called at the end of the stream. Compares the received rows with the sums in the meta row. */
   finish(): Meta {
     if (!this.#frames.ended || this.#meta === undefined) throw damagedStream('it ends too early')
     if (this.#frames.left > 0) throw damagedStream(`${this.#frames.left} bytes behind its end`)

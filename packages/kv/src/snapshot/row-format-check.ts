@@ -1,9 +1,9 @@
 // Rule: checks that a row has the format that this version writes. Every row of a received snapshot or backup
 // is checked.
 //
-// Law: a row that passes this check needs no check of its format when the log is applied. Without this law, a
-// backup with right checksums could have a session row of one byte. Every member that starts from this backup
-// would stop at its first command, at every start.
+// Law: a row that passes this check needs no check of its format when the log is applied. Without this law: a
+// backup with right checksums has a session row of one byte. Every member that starts from this backup stops
+// at its first command, at every start.
 
 import { asBuffer } from '@latchkey/base'
 import { CAPS, wrongLockKey } from '@latchkey/protocol'
@@ -24,7 +24,6 @@ const SESSION_BYTES = 24
 const MOST_NAME_BYTES = 4 * CAPS.identityLength
 const REPLY_HEAD = 5
 
-/** Returns true if the key of the row, after its first byte, is a valid key of a lock. */
 const hasLockKey = ({ key }: Row): boolean => wrongLockKey(key.subarray(1)) === null
 const hasKey = ({ key }: Row): boolean => key.length > 1 && key.length <= 1 + CAPS.keyBytes
 const hasNumbers =
@@ -33,7 +32,6 @@ const hasNumbers =
     key.length === 1 + bytes
 const isCount = (value: number, least = 0): boolean => Number.isSafeInteger(value) && value >= least
 
-/** A check that throws if the row cannot be decoded. */
 const decodes =
   (decode: (row: Row) => unknown): Shape =>
   (row) => {

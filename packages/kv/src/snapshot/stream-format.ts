@@ -1,5 +1,4 @@
-// Door: the byte format of a whole state, which is used for a snapshot to a lagging member and for a backup
-// file. Format 1:
+// Door: the byte format of a whole state, for a snapshot to a lagging member and for a backup file. Format 1:
 //
 //   "LKSTATE" | u8 format          then frames
 //   frame     u32le length of body | u32le crc32 of body, continuing the crc32 of the frame before | body
@@ -20,8 +19,8 @@ export const PREAMBLE: Uint8Array = Buffer.concat([Buffer.from('LKSTATE'), Uint8
 const FRAME_HEAD = 8
 const ROW_HEAD = 6
 /**
- * In bytes, the longest frame. A frame has one page of rows. The last row of a page may exceed the limit of
- * the page, and still fits into the frame.
+ * In bytes, the longest frame. A frame has one page of rows, and the last row of a page may exceed the limit
+ * of the page.
  */
 const MOST_FRAME_BYTES = 80 * 1024 * 1024
 

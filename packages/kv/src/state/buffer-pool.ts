@@ -1,6 +1,5 @@
-// Driver: owns buffers that are used again, so that a batch need not allocate new ones. A buffer's memory is
-// outside of V8's heap. If much such memory is allocated and freed, V8 collects garbage in its whole heap
-// again and again.
+// Driver: owns buffers that batches use again and again. A buffer's memory is outside of V8's heap. If much
+// such memory is allocated and freed, V8 collects garbage in its whole heap again and again.
 //
 // Law: when a buffer is given back to the pool, no view of it is in use.
 
@@ -18,7 +17,7 @@ export class BufferPool {
     return this.#buffers.length
   }
 
-  /** Returns a buffer with at least this length. Its contents are undefined. */
+  /** The contents of the buffer are undefined. */
   take(length: number): Buffer {
     this.#taken++
     const spare = this.#buffers.pop()
@@ -31,10 +30,7 @@ export class BufferPool {
     this.#buffers.push(buffer)
   }
 
-  /**
-   * Drops buffers that are not needed: keeps at most as many as were taken since the last call. Called once
-   * for each batch.
-   */
+  /** Keeps at most as many buffers as were taken since the last call. Called once for each batch. */
   trim(): void {
     if (this.#buffers.length > this.#taken) this.#buffers.length = this.#taken
     this.#taken = 0

@@ -1,7 +1,6 @@
-// Rule: collects the changes of one command while it runs, and encodes them as rows of events. Encoding all
-// changes of a large command at its end would make one turn of the event loop too long. So a row is encoded
-// as soon as it is full. If the changes of the command exceed a limit of the history of events, the changes
-// are counted but not kept.
+// Rule: collects the changes of one command while it runs, and encodes them as rows of events. A row is
+// encoded as soon as it is full, because encoding all changes at the end would make one turn of the event
+// loop too long. If the changes exceed a limit of the history of events, they are counted but not kept.
 
 import { eventKey } from '../keyspaces.js'
 import { setChecksumOfParts } from '../storage/stored-row-checksum.js'
@@ -13,7 +12,6 @@ export interface EventCaps {
 }
 
 export class Changes {
-  /** The changes that are not encoded yet. */
   list: Change[] = []
   /** Encoded rows of events, with their checksums. Each row is a list of parts. */
   readonly pieces: Uint8Array[][] = []
@@ -24,7 +22,7 @@ export class Changes {
   readonly #caps: EventCaps
   #listBytes = 0
 
-  /** `revision` is the revision that the changes will get. */
+  /** The changes will get this revision. */
   constructor(revision: number, caps: EventCaps) {
     this.#revision = revision
     this.#caps = caps
@@ -44,7 +42,7 @@ export class Changes {
     this.#listBytes += bytes
   }
 
-  /** Encodes the remaining changes as the last piece, which is a row of events. */
+  /** Encodes the changes in `list` as a piece. */
   closePiece(): void {
     if (this.list.length === 0) return
     const row = encodePiece(this.list)
@@ -59,7 +57,7 @@ export class Changes {
     this.pieces.length = 0
   }
 
-  /** True if the history keeps these events. False if they alone exceed a limit of the history. */
+  /** False if these events alone exceed a limit of the history. */
   get kept(): boolean {
     return this.count <= this.#caps.events && this.bytes <= this.#caps.eventBytes
   }

@@ -1,9 +1,8 @@
 // Rule: a heap of items with deadlines, the earliest first. Most sessions and holds are renewed many times
-// and never reach their deadline. So when a deadline moves to a later time, the heap changes nothing until
-// the item reaches the top.
+// and never reach their deadline. So if a deadline moves to a later time, the heap changes nothing until the
+// item reaches the top.
 
 export interface Due {
-  /** The present deadline of the item. */
   readonly due: number
   /**
    * For the heap only. `heapIndex` is the index of the item in the heap, or -1 if the heap does not have the
@@ -49,7 +48,6 @@ export class DueHeap<T extends Due> {
     this.#down(last)
   }
 
-  /** The earliest deadline, or undefined if the heap is empty. */
   earliest(): number | undefined {
     return this.#sortedTop()?.due
   }

@@ -9,9 +9,8 @@
 //   event       u8 type (EVENT of protocol) | u16le key length | key | u32le value length | value
 //               | u32le previous length | previous            (length 0xffffffff: there is none)
 //
-// The hash in a head is a hash of the changes of one revision, and the state hash is made of all these
-// hashes. The hash is computed from the checksums of the rows before and after each change. These checksums
-// cover key, revision and value, so the hash needs no second checksum over the bytes of an event.
+// The head's hash covers the changes of one revision. The hash is computed from the checksums of the rows
+// before and after each change, which cover key, revision and value.
 
 import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'
 import { APART_BYTES, type Apart, asBuffer, withApart } from '@latchkey/base'
@@ -21,14 +20,11 @@ import { ROW_TAIL, valueLength, valueOf } from './key-value-row-format.js'
 
 export const GROUP = 16
 /**
- * In bytes. A revision with more bytes of events has rows of its own, called pieces. The row of a group is
- * written again with each batch until the group is complete, so this row must stay small.
+ * In bytes. A revision with more bytes of events has rows of its own, called pieces. The row of a group must
+ * stay small, because it is written again with each batch until the group is complete.
  */
 export const INLINE_BYTES: number = 4 * 1024
-/**
- * The most bytes of one piece, which is a row with events of a large revision. A larger single event is also
- * one piece.
- */
+/** The most bytes of one piece. A larger single event is also one piece. */
 export const PIECE_BYTES: number = 256 * 1024
 
 const EVENT_HEAD = 11
@@ -67,10 +63,7 @@ function mixed(hash: number, word: number): number {
   return (product ^ (product >>> 15)) >>> 0
 }
 
-/**
- * Returns the row of a piece (a row with events of a large revision) in parts, without its checksum. The
- * function does not copy large values.
- */
+/** Returns the row of a piece in parts, without its checksum. Large values are not copied. */
 export function encodePiece(changes: readonly Change[]): Uint8Array[] {
   let bytes = CHECKSUM_BYTES
   for (const { key, row, before } of changes)
@@ -86,22 +79,18 @@ const bytesApart = (row: Uint8Array | null): number => {
   return bytes >= APART_BYTES ? bytes : 0
 }
 
-/**
- * Writes the events of the changes. With `apart`, the function adds large values to `apart` and does not
- * write them.
- */
+/** With `apart`, large values are added to `apart` and not written into the buffer. */
 export function writeEvents(into: Buffer, start: number, changes: readonly Change[], apart?: Apart[]): void {
   let at = start
   for (const change of changes) at = writeEvent(into, at, change, apart)
 }
 
 /**
- * In bytes, the free space that a buffer must have after its last event. writeEvent copies a whole row, with
- * the bytes after its value, and overwrites these bytes afterwards.
+ * In bytes, the free space that a buffer must have after its last event. writeEvent copies a whole row, and
+ * then overwrites the bytes after its value.
  */
 export const SCRATCH: number = ROW_TAIL
 
-/** Writes an event. The function copies whole rows, and then overwrites the bytes around their values. */
 export function writeEvent(
   into: Buffer,
   start: number,
@@ -127,8 +116,8 @@ function writeValue(into: Buffer, at: number, row: Uint8Array | null, apart?: Ap
 }
 
 /**
- * Writes a text with one byte for each character. Most keys are short, and for a short key the loop is faster
- * than a call of Buffer.write.
+ * Writes a text with one byte for each character. For a short key the loop is faster than a call of
+ * Buffer.write.
  */
 function writeText(into: Buffer, at: number, text: string): void {
   if (text.length > 64) into.write(text, at, 'latin1')

@@ -1,5 +1,5 @@
 // Rule: builds the row with the events of sixteen revisions (event-row-format.ts). Each event is written
-// directly into the bytes of the row, and so only once.
+// directly into the bytes of the row.
 //
 // Laws: revisions are added in order. Written bytes never change, except the checksum. A closed row is
 // complete. An open row is stored as a copy, because more events will be written to the open row.
@@ -12,12 +12,11 @@ import { GROUP, SCRATCH, areEvents } from './event-row-format.js'
 
 const HEAD = 14
 const TABLE = CHECKSUM_BYTES + GROUP * HEAD
-/** The bytes of a row without events. */
 export const LEAST: number = TABLE
 
 export class EventGroup {
   readonly first: number
-  /** The bytes of the stored row. The bytes after `end` are not used yet. */
+  /** The stored row. The bytes after `end` are not used yet. */
   bytes: Buffer
   end: number
   /** True if the row is in the store, or in the batch that is being written. */
@@ -42,9 +41,7 @@ export class EventGroup {
     return new EventGroup(first, bytes.fill(0, 0, TABLE), TABLE, false)
   }
 
-  /**
-   * Returns a group for a row that was read from the store. The caller has checked the checksum of the row.
-   */
+  /** The caller has checked the checksum of the row. */
   static from(first: number, row: Uint8Array): EventGroup {
     return new EventGroup(first, asBuffer(row), row.length, true)
   }
@@ -82,9 +79,7 @@ export class EventGroup {
     return this.bytes.subarray(at, at + this.size(revision))
   }
 
-  /**
-   * Adds a revision. If `pieces` is 0, the caller writes the events of the revision at the returned offset.
-   */
+  /** If `pieces` is 0, the caller writes the events of the revision at the returned offset. */
   add(revision: number, count: number, size: number, hash: number, pieces: number): number {
     const inline = pieces === 0 ? size : 0
     const room = this.end + inline + SCRATCH
@@ -107,20 +102,19 @@ export class EventGroup {
   }
 
   /**
-   * Returns the buffer, so that another group can use it, or undefined if the store owns the buffer. After
-   * the call no code may use this group.
+   * Returns the buffer for another group, or undefined if the store owns the buffer. After the call no code
+   * may use this group.
    */
   spare(): Buffer | undefined {
     return this.#own ? this.bytes : undefined
   }
 
-  /** Computes the checksum of the complete row. Called when the last of the sixteen revisions is added. */
+  /** Computes the checksum of the complete row. Called after the last of the sixteen revisions was added. */
   close(): void {
     this.#whole = this.bytes.subarray(0, this.end)
     setChecksum(eventKey(this.first, 0), this.#whole)
   }
 
-  /** Returns the bytes to store, with their checksum. */
   value(): Uint8Array {
     if (this.#whole !== undefined) return this.#whole
     const value = Buffer.from(this.bytes.subarray(0, this.end))
@@ -145,7 +139,7 @@ export function isGroup(first: number, row: Uint8Array): boolean {
 
 /**
  * For each revision of the group from `floor` on, returns the hash of its changes (event-row-format.ts).
- * `pieces` is the number of rows that the large revisions among them have.
+ * `pieces` is the number of rows of all large revisions.
  */
 export function groupSums(
   first: number,

@@ -43,7 +43,7 @@ export class NamedRows<T extends Named> {
   put(row: T, last = false): void {
     const name = binary(row.name)
     const slot = this.#slots.get(name)
-    // The name of a new row is copied, because the name in a command is a view of the bytes of the log entry.
+    // The name is copied, because the name in a command is a view of the bytes of the log entry.
     const kept = { ...row, name: slot?.row.name ?? copyBytes(row.name) }
     if (slot !== undefined && last) this.#slots.delete(name)
     this.#slots.set(name, { row: kept, stored: slot?.stored ?? this.#removed.has(name) })
@@ -80,7 +80,7 @@ export class NamedRows<T extends Named> {
     for (const row of this.inOrder()) yield this.#options.encode(row)
   }
 
-  /** Reads all rows from the store, and sorts them with the comparison `by`. */
+  /** Sorts the rows with the comparison `by`. */
   async load(store: RowStore, by: (a: T, b: T) => number = () => 0): Promise<void> {
     const options = this.#options
     const rows: T[] = []

@@ -1,7 +1,7 @@
 // Driver: keeps the recent events of keys, in rows that are the same on every member. So a watch can continue
 // at any member, and after a restart.
 //
-// Laws: every revision from meta.events.floor to meta.revision has all its events. When the events exceed a
+// Laws: every revision from meta.events.floor to meta.revision has all its events. If the events exceed a
 // limit, the oldest revisions are dropped while entries are applied. If one revision is too large for the
 // history, this revision and all earlier revisions are dropped. Watches that need a dropped revision end with
 // ERR_COMPACTED.
@@ -33,7 +33,7 @@ import { RevisionCounts } from './revision-event-counts.js'
 
 /**
  * How many groups (rows of sixteen revisions) stay in memory although their rows are in the store: the newest
- * groups, and the groups that watches read. Watches read these groups without reading the disk.
+ * groups, and the groups that watches read.
  */
 const RESIDENT = 32
 /**
@@ -58,13 +58,10 @@ export class Events {
   #usualBytes = LEAST
   readonly #spare = new BufferPool()
   readonly #large: LargeEvents
-  /**
-   * The events of the last revisions. The index is the revision modulo RECENT, so a later revision replaces
-   * an earlier one.
-   */
+  /** The events of the last revisions. The index is the revision modulo RECENT. */
   readonly #recent: { readonly revision: number; readonly events: readonly EventResult[] }[] = []
   #dirty = new Set<EventGroup>()
-  /** The groups whose rows are being written. The rows are in the store only after `written`. */
+  /** The groups whose rows are being written. */
   #inFlight = new Set<EventGroup>()
   #removed: number[] = []
   #pendingBytes = 0
@@ -127,8 +124,7 @@ export class Events {
     this.#markDirty(group)
     if (revision % GROUP === GROUP - 1) {
       this.#usualBytes = group.end + SCRATCH
-      // The row of the complete group gets its checksum now. Otherwise all rows would get their checksums in
-      // the turn of the event loop that collects the batch, and that turn would be long.
+      // If `collect` computed the checksums of all complete groups, its turn of the event loop would be long.
       group.close()
     }
     this.#revisionCounts.note(revision, count, bytes, hash, pieces)
@@ -175,8 +171,8 @@ export class Events {
   }
 
   /**
-   * Drops the oldest kept revision. The row of a group, which has sixteen revisions, is removed when all of
-   * them are dropped. Until then the row keeps events that no watch reads.
+   * Drops the oldest kept revision. The row of a group is removed after all its sixteen revisions. Until then
+   * the row keeps events that no watch reads.
    */
   #raiseFloor(): void {
     const { events } = this.#meta
@@ -186,8 +182,8 @@ export class Events {
   }
 
   /**
-   * Removes the row of a group. If the group is not in memory, an earlier run of the member may have stored
-   * its row, so the next batch removes the row.
+   * If the group is not in memory, an earlier run of the member may have stored its row, so the next batch
+   * removes the row.
    */
   #removeGroup(first: number): void {
     const group = this.#groups.get(first)
@@ -202,7 +198,6 @@ export class Events {
     return group
   }
 
-  /** Returns the group of the newest revision. */
   #groupFor(revision: number): EventGroup {
     const first = firstOf(revision)
     // A new group has no row in the store, so the store is not read.
@@ -234,8 +229,8 @@ export class Events {
   }
 
   /**
-   * Drops groups from memory whose rows are in the store and can be read again. `keep` is the first revision
-   * of a group that stays in memory.
+   * Drops from memory some groups whose rows are in the store. `keep` is the first revision of a group that
+   * stays in memory.
    */
   #forgetSome(keep: number): void {
     for (const group of this.#groups.values()) {
@@ -256,8 +251,7 @@ export class Events {
     const group = this.#groupWith(revision)
     const found: EventResult[] = []
     const pieces = group.pieces(revision)
-    // The events are decoded from a copy, because the buffer of the group is later reused for other
-    // revisions.
+    // The buffer of the group is later reused for other revisions, so the events are decoded from a copy.
     if (pieces === 0) decodeEvents(revision, Buffer.from(group.events(revision)), found)
     for (let piece = 1; piece <= pieces; piece++) decodeEvents(revision, this.#piece(revision, piece), found)
     if (group.size(revision) <= RECENT_BYTES) this.#recent[revision % RECENT] = { revision, events: found }

@@ -1,5 +1,5 @@
 // Rule: the byte format of the index of expiring keys. keyspaces.ts has a table of its rows. An `indexKey` is
-// the key of a row of the index, without its first byte, which names the key space.
+// the key of a row of the index without its first byte, which names the key space.
 
 import { fromBinary } from '@latchkey/base'
 import { numberIn } from '../keyspaces.js'
@@ -23,9 +23,7 @@ export function indexKeyOf(kind: number, number: number, key = ''): string {
   return head.toString('latin1') + key
 }
 
-/** A decoded row of the index. */
 export interface Indexed {
-  /** The key of the row, without its first byte. */
   readonly indexKey: string
   readonly expiry: Expiry
   readonly key: string
@@ -43,7 +41,7 @@ export const expiryAfter = (now: number, ttl: number): Expiry => ({
   number: Math.min(Math.ceil(now) + ttl, MOST),
 })
 
-/** Returns true if the bytes are a valid key of a row of the index, without its first byte. */
+/** Returns true if the bytes are a valid `indexKey`. */
 export function isIndexKey(indexKey: Uint8Array, mostKeyBytes: number): boolean {
   if (indexKey[0] === KIND.sessionWithKeys) return indexKey.length === 7
   return (

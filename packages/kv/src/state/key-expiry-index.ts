@@ -6,8 +6,8 @@
 //   or a session is in the index. After a range was cleared, the index may still have rows of removed keys.
 // - `earliest` is never later than the earliest end of a ttl in the index. Otherwise one member could skip a
 //   removal at an entry at which another member removes the key, and their states would differ.
-// - A session that has put an ephemeral key stays in the index until its keys are removed, which happens
-//   after its end. So the keys are also removed if the session is lost in a restart, a snapshot or a restore.
+// - A session that has put an ephemeral key stays in the index until its keys are removed, after its end. So
+//   the keys are also removed if the session is lost in a restart, a snapshot or a restore.
 
 import { binary } from '@latchkey/base'
 import { SPACE, keyOfBinary, numberIn } from '../keyspaces.js'
@@ -59,7 +59,6 @@ export class KeyExpiryIndex {
     return this.#over.size > 0
   }
 
-  /** Returns true if the index may have keys of the session. */
   mayHaveKeys(session: number): boolean {
     return this.#sessionsWithKeys.has(session)
   }
@@ -104,7 +103,7 @@ export class KeyExpiryIndex {
     return [...this.#over].sort((a, b) => a - b).slice(0, SESSIONS_AT_ONCE)
   }
 
-  /** Removes an ended session from the index. Called when the last key of the session was removed. */
+  /** Called after the last key of the ended session was removed. */
   forget(session: number): void {
     this.#over.delete(session)
     this.#sessionsWithKeys.delete(session)
@@ -116,14 +115,14 @@ export class KeyExpiryIndex {
   }
 
   /**
-   * Returns the range of the index for keys with a ttl. The range begins at the earliest end of a ttl. If it
-   * began at 0, LevelDB would step over many removed rows, which is slow.
+   * Returns the range of the index for keys with a ttl. If the range began at 0, LevelDB would step over many
+   * removed rows, which is slow.
    */
   spanOfDue(): KeySpan {
     return { start: indexKeyOf(KIND.due, Math.max(0, this.#earliest ?? 0)), end: indexKeyOf(KIND.session, 0) }
   }
 
-  /** Sets the earliest end of a ttl, when all earlier keys are removed. */
+  /** Sets the earliest end of a ttl. All earlier keys are removed. */
   nextIs(due: number | undefined): void {
     this.#earliest = due
   }

@@ -4,8 +4,8 @@
 //   row   u32 checksum | value | [u48 expiry] | u48le create revision | u48le last revision | u48le version
 //
 // The two highest bits of the version are flags: whether the row has an expiry, and whether the expiry is the
-// end of a session. The value is in the middle of the row. So a writer of events can copy the whole row,
-// without making a view of the value, and then overwrite the bytes around the value.
+// end of a session. The value is in the middle, so that a writer of events can copy the whole row, and then
+// overwrite the bytes around the value.
 
 import type { EntryResult } from '@latchkey/protocol'
 import { SPACE } from '../keyspaces.js'
@@ -29,7 +29,7 @@ const VERSION = 6
 const HAS_EXPIRY = 0x80
 const OF_SESSION = 0x40
 
-/** The expiry of a key, which is what ends the key: a cluster time (kind 'due'), or the end of a session. */
+/** What ends the key: a cluster time (kind 'due'), or the end of a session. */
 export interface Expiry {
   readonly kind: 'due' | 'session'
   /** The cluster time at which the key expires, or the id of the session. */
@@ -68,7 +68,6 @@ function writeExpiry(row: Uint8Array, at: number, { kind, number }: Expiry): voi
   row[row.length - 1] = lastByte(row) | HAS_EXPIRY | (kind === 'session' ? OF_SESSION : 0)
 }
 
-/** Returns the row with another expiry, and with the same value, revisions and version. */
 export function withExpiry(key: string, row: Uint8Array, expiry: Expiry): Uint8Array {
   const value = valueOf(row)
   const tail = CHECKSUM_BYTES + value.length
@@ -95,13 +94,12 @@ export function versionOf(row: Uint8Array): number {
   const version = u48(row, row.length - VERSION)
   return hasExpiry(row) ? version % 2 ** 46 : version
 }
-/** The value, as a view of the row. */
 export const valueOf = (row: Uint8Array): Uint8Array => row.subarray(CHECKSUM_BYTES, row.length - tailOf(row))
 export const valueLength = (row: Uint8Array): number => row.length - CHECKSUM_BYTES - tailOf(row)
 
 /**
  * Returns the fields of the row for answers. The value is a view of the row. `now` is the cluster time, from
- * which the function computes the rest of the ttl.
+ * which the rest of the ttl is computed.
  */
 export function entryOf(row: Uint8Array, now: number): EntryResult {
   const expiry = expiryOf(row)

@@ -1,9 +1,9 @@
 // Driver: keeps the rows of large events that are in no batch yet, or are in the batch that is being written.
-// The event of a value of 1 MiB that replaces another value of 1 MiB has 2 MiB. So the row of a large event
-// is a list of parts, which are views of the rows of the keys, and no large value is copied.
+// The row of a large event is a list of parts, which are views of the rows of the keys, so no large value is
+// copied.
 //
-// Law: a row is added once, and is removed without being read. Without this law, a member with a full history
-// would read two old values of 1 MiB from its disk for each put of 1 MiB. All other calls would wait.
+// Law: a row is added once, and is removed without being read. Without this law: a member with a full history
+// reads two old values of 1 MiB from its disk for each put of 1 MiB, and all other calls wait.
 
 import { binary, fromBinary } from '@latchkey/base'
 import type { RowChange, RowStore } from '../storage/row-store-interface.js'
@@ -45,7 +45,6 @@ export class LargeEvents {
     this.#bytes += added === undefined ? sizeOf(key, []) : -sizeOf(key, added)
   }
 
-  /** Returns the row in one buffer, or undefined if the row does not exist. */
   get(key: Uint8Array): Uint8Array | undefined {
     const name = binary(key)
     const pending = this.#active.get(name)
@@ -57,7 +56,6 @@ export class LargeEvents {
     return row
   }
 
-  /** Adds all changes to a batch. */
   collect(batch: RowChange[]): void {
     for (const [name, parts] of this.#active) {
       const [value, ...rest] = parts ?? []
@@ -69,7 +67,7 @@ export class LargeEvents {
   }
 
   /**
-   * Drops the rows of the written batch. Called when the batch is on the disk, because readers then find the
+   * Drops the rows of the written batch. Called after the batch is on the disk, because readers then find the
    * rows in the store.
    */
   written(): void {

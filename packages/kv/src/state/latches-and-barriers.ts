@@ -51,11 +51,9 @@ class WaitPoint {
 const byName = (a: { readonly name: Uint8Array }, b: { readonly name: Uint8Array }): number =>
   compareBytes(a.name, b.name)
 
-/** How many latches, barriers and waiting calls exist, for metrics. */
 export interface PartyCounts {
   readonly latches: number
   readonly barriers: number
-  /** How many calls wait at any latch, and how many at any barrier. */
   readonly atLatches: number
   readonly atBarriers: number
 }
@@ -140,9 +138,8 @@ export class Parties implements PartyTransaction {
   }
 
   /**
-   * Lists the latches whose names begin with `prefix`, or the barriers with such names at which a call waits,
-   * ordered by name. A barrier without waiting calls is not listed, because its row is only kept for the
-   * number of its next generation.
+   * Lists the latches, or the barriers at which a call waits, whose names begin with `prefix`, ordered by
+   * name. The row of any other barrier is kept for its next generation number.
    */
   listed(of: PartyOf, prefix: Uint8Array): (LatchInfoResult | BarrierInfoResult)[] {
     const isBelow = ({ name }: { readonly name: Uint8Array }) => startsWith(name, prefix)
@@ -244,17 +241,14 @@ export class Parties implements PartyTransaction {
     this.#ended.push(row)
   }
 
-  /**
-   * Returns the parties whose wait has ended since the last call, so that the member can send messages to
-   * their clients.
-   */
+  /** Returns the parties whose wait has ended since the last call. */
   takeEnded(): readonly PartyRow[] {
     const ended = this.#ended
     if (ended.length > 0) this.#ended = []
     return ended
   }
 
-  /** Returns how many parties (calls) of the session wait at latches and barriers. */
+  /** Returns how many parties of the session wait at latches and barriers. */
   countOf(session: number): number {
     let count = 0
     for (const { row } of this.#ofSession.get(session) ?? []) if (row.state === 'waiting') count++
@@ -299,10 +293,7 @@ export class Parties implements PartyTransaction {
       for (const { row } of byId.values()) yield encodeParty(row)
   }
 
-  /**
-   * Reads the rows from the store. The keys of parties begin with the arrival number, so the parties come in
-   * the order of arrival.
-   */
+  /** The keys of parties begin with the arrival number, so the parties come in the order of arrival. */
   async load(store: RowStore): Promise<void> {
     await this.#latches.load(store)
     await this.#barriers.load(store, (a, b) => a.used - b.used)

@@ -1,29 +1,23 @@
 // Driver: counts the holds and waiters of each kind of lock, in memory, for metrics.
 //
 // Law: `held` counts a hold from the entry that grants it to the entry that ends it, even if its row is kept
-// for longer. Without this law, an operator who searches for a stuck semaphore would see permits in use that
-// are free.
+// for longer. Without this law: an operator searches for a stuck semaphore, and sees permits in use that are
+// free.
 //
-// Law: a metric has one value for each kind of lock, and none for a single name. So a million locks make no
-// more metrics than one lock.
+// Law: a metric has one value for each kind of lock, so a million locks make no more metrics than one lock.
 
 import { KIND, kindOfLockKey } from '@latchkey/protocol'
 
-/** The fields of a hold or a waiter that decide how it is counted. */
 interface Counted {
   readonly key: Uint8Array
   readonly permits: number
 }
 
-/**
- * The names of the counted kinds: the kinds of KIND in their order, then shared holds of locks. The counts
- * below are lists in this order.
- */
+/** The kinds of KIND in their order, then shared holds of locks. The counts below are lists in this order. */
 export const COUNTED_KINDS = ['lock', 'semaphore', 'election', 'web_lock', 'shared_lock'] as const
 type CountedKind = (typeof COUNTED_KINDS)[number]
 const SHARED_LOCK = COUNTED_KINDS.length - 1
 
-/** Returns the index of the row's kind in COUNTED_KINDS. */
 export function kindIndexOf({ key, permits }: Counted): number {
   const kind = kindOfLockKey(key)
   return kind === KIND.lock && permits > 0 ? SHARED_LOCK : kind
@@ -46,7 +40,6 @@ export interface LockFigures {
   readonly expired: CountsByKind
   /** How many holds forceRelease and steal have ended since the member opened this state. */
   readonly taken: CountsByKind
-  /** How many permits of all semaphores are in use. */
   readonly permits: number
 }
 

@@ -1,26 +1,24 @@
 // Driver: owns the recent events of locks, for the clients that watch locks and for the history of one lock.
-// The events are in memory only, and a snapshot does not contain them. Every member applies the same entries
-// and makes the same events. So after a reconnect, a watch can continue at any member that was running at the
+// The events are in memory only, and a snapshot does not contain them. Every member makes the same events
+// from the same entries. So after a reconnect, a watch can continue at any member that was running at the
 // time of the events.
 //
 // Laws (watches of locks, K60)
-// - 1: the position of an event is the index of its log entry. All members agree on the index, and every
-//   change of a lock belongs to an entry.
-// - 2: `of` returns all events of an entry, never a part of them. The events of entries below `floor` were
-//   dropped.
+// - 1: the position of an event is the index of its log entry.
+// - 2: `of` returns all events of an entry. The events of entries below `floor` were dropped.
 // - 3: renewals are recorded only while a client of this member watches them.
 // - 4: the number of events and their bytes are limited. If one entry has more events than the limit, none of
 //   its events is kept.
-// - 5: every change of a lock after the time `since` is kept, except renewals (K67). Without this law, an
-//   operator could take a shortened history for a complete one.
+// - 5: every change of a lock after the time `since` is kept, except renewals (K67). Without this law: an
+//   operator takes a shortened history for a complete one.
 
 import { assert, equalBytes } from '@latchkey/base'
 import type { HoldRow, LockHappening, WaiterRow } from '@latchkey/lock'
 import { type EventResult, LOCK_EVENT, type LockHistoryResult, pack } from '@latchkey/protocol'
 
 /**
- * The most events. The limit is low because each event keeps its row in memory. With 16,384 events a pair of
- * acquire and release took 3 µs longer.
+ * The most events. With 16,384 events, which keep their rows in memory, a pair of acquire and release took 3
+ * µs longer.
  */
 const MOST_EVENTS = 1_024
 const MOST_BYTES = 8 * 1024 * 1024
@@ -32,10 +30,7 @@ type Row = HoldRow | WaiterRow
 const bytesOf = ({ key, id, context }: Row): number =>
   EVENT_BYTES + key.length + id.length + (context?.length ?? 0)
 
-/**
- * The events are in a ring buffer of arrays with a fixed size. Every acquire and every release records one
- * event, and a ring buffer allocates no memory for an event.
- */
+/** The events are in a ring buffer of arrays with a fixed size, so recording an event allocates no memory. */
 export class LockEvents {
   /** How many open watches report renewals of holds. */
   renewalWatches = 0
@@ -48,10 +43,7 @@ export class LockEvents {
   readonly #revisions = new Float64Array(MOST_EVENTS)
   /** The cluster time of each event. */
   readonly #times = new Float64Array(MOST_EVENTS)
-  /**
-   * The rows of the events. A row is not copied, because no code changes a row. Code that changes a hold or a
-   * waiter makes a new row.
-   */
+  /** The rows are not copied, because code that changes a hold or a waiter makes a new row. */
   readonly #rows: (Row | undefined)[] = []
   /**
    * How many events were dropped, and how many were recorded, since this object was made. The number of an
@@ -61,7 +53,7 @@ export class LockEvents {
   #recorded = 0
   #bytes = 0
 
-  /** `index` and `time` are the index and the cluster time of the last entry in the state. */
+  /** `index` and `time` are those of the last entry in the state. */
   constructor({ index, time }: { readonly index: number; readonly time: number }) {
     this.#newest = index
     this.#since = time
@@ -89,8 +81,8 @@ export class LockEvents {
   }
 
   /**
-   * Drops the oldest event. If its log entry has the index i, `#floor` becomes i + 1. So `of` no longer
-   * returns events of the entry i, and never returns a part of them (law 2).
+   * Drops the oldest event. If its log entry has the index i, `#floor` becomes i + 1, so `of` no longer
+   * returns any events of the entry i (law 2).
    */
   #dropOldest(): void {
     const slot = this.#dropped++ % MOST_EVENTS
@@ -100,7 +92,7 @@ export class LockEvents {
     this.#rows[slot] = undefined
   }
 
-  /** Makes `newest` the index of this entry. Called when the store has applied the whole entry. */
+  /** Called after the store has applied the whole entry. */
   close(index: number): void {
     this.#newest = index
   }
@@ -135,7 +127,6 @@ export class LockEvents {
     return [ago(now, this.#since), rows]
   }
 
-  /** Returns the number of the first event of an entry, by binary search. */
   #firstOf(index: number): number {
     let low = this.#dropped
     let high = this.#recorded
@@ -154,6 +145,6 @@ function toResult(index: number, kind: LockKind, row: Row, revision: number): Ev
   return [index, kind, row.key, pack([row.id, row.context, tokenOf(row), revision]), null]
 }
 
-/** Returns the token of a hold, or 0 for a waiter. */
+/** Returns 0 for a waiter. */
 const tokenOf = (row: Row): number => ('token' in row ? row.token : 0)
 const ago = (now: number, time: number): number => Math.max(0, Math.floor(now - time))

@@ -1,10 +1,9 @@
 // Driver: keeps all holds of locks in memory, ordered by their deadlines. The rows in the store have the same
 // contents.
 //
-// `takeDue` returns an expired hold only once. Without a waiter, the row of an expired hold stays, but it has
-// no effect any more. The row is removed when another caller acquires the lock, when the owner releases the
-// lock, or after some time (`takeReclaimable`). After a restart `takeDue` may return an expired hold once
-// more.
+// `takeDue` returns an expired hold only once. If no waiter gets the lock, the row of the expired hold stays
+// without effect. The row is removed when a caller acquires the lock, when the owner releases the lock, or
+// after some time (`takeReclaimable`). After a restart `takeDue` may return an expired hold once more.
 
 import { RecyclingMap, addByKey, binary, deleteByKey } from '@latchkey/base'
 import { type HoldRow, type SharedHolds, overAt, reclaimAt } from '@latchkey/lock'
@@ -27,7 +26,7 @@ class Hold implements Due {
   dirty = false
   /** True if the hold has expired and `takeDue` has returned the hold. */
   over = false
-  /** The checksum of the hold's row, or undefined if it was not computed since the last change. */
+  /** The checksum of the hold's row. Undefined if the row has changed since the last computation. */
   checksum: number | undefined
 
   constructor(key: string, row: HoldRow) {
@@ -47,7 +46,6 @@ const byKey = (a: Hold, b: Hold) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.
 const byDue = (a: Hold, b: Hold) => a.due - b.due || byKey(a, b)
 
 export class Holds {
-  /** The exclusive holds, by the keys of their locks. */
   readonly #byKey = new RecyclingMap<string, Hold>()
   readonly #shared = new Map<string, SharedHoldsOf<Hold>>()
   #sharedCount = 0
@@ -61,8 +59,8 @@ export class Holds {
   /** The arrival numbers of the shared holds that the next batch removes from the store. */
   #removedShared: number[] = []
   /**
-   * The hold that `get` has returned last. The rules read a row and then replace the row. This field saves
-   * the look-up for the replacement.
+   * The hold that `get` has returned last. The rules often read a row and then replace it, so this field
+   * saves a second look-up.
    */
   #last: Hold | undefined
   readonly #counts: LockCounts
@@ -84,7 +82,7 @@ export class Holds {
     return this.#sharedOf(key)
   }
 
-  /** Returns the shared holds of the lock in the order of their grants. */
+  /** Yields the shared holds of the lock in the order of their grants. */
   *sharedOf(key: Uint8Array): Iterable<HoldRow> {
     for (const { row } of this.#sharedOf(key)?.values() ?? []) yield row
   }
@@ -101,7 +99,7 @@ export class Holds {
     return this.#sharedCount === 0 ? undefined : this.#shared.get(binary(key))
   }
 
-  /** Stores the row. Returns the row in the form that this table keeps. */
+  /** Returns the row in the form that this table keeps. */
   put(row: HoldRow): HoldRow {
     const hold = row.permits === 0 ? this.#exclusive(row.key) : this.#sharedOf(row.key)?.get(row.id)
     if (hold === undefined) return this.#add(new Hold(binary(row.key), keptHold(row)))
@@ -160,7 +158,6 @@ export class Holds {
     else this.#inForce.set(session, count)
   }
 
-  /** Returns how many holds in force the session has. */
   countOf(session: number): number {
     return this.#inForce.get(session) ?? 0
   }
@@ -251,9 +248,7 @@ export class Holds {
     return holds.sort(byKey).map((hold) => hold.row)
   }
 
-  /**
-   * Returns the holds whose keys begin with `prefix`, ordered by key, and shared holds of one key by arrival.
-   */
+  /** Returns the holds ordered by key, and shared holds of one key by arrival. */
   withPrefix(prefix: string): HoldRow[] {
     const holds = [...this.#all()].filter(({ key }) => key.startsWith(prefix))
     return holds.sort(byKey).map((hold) => hold.row)
@@ -273,7 +268,7 @@ export class Holds {
 
   /**
    * Adds the changes to the batch. Removals come first, because a lock may be released and acquired again
-   * within one batch. The row of the new hold must then stay.
+   * within one batch.
    */
   collect(batch: RowChange[]): void {
     for (const key of this.#removed) batch.push({ key: keyOfBinary(SPACE.holds, key), value: undefined })
@@ -289,10 +284,7 @@ export class Holds {
     this.#dirty.clear()
   }
 
-  /**
-   * Returns the checksums of the rows of all exclusive holds, or of all shared holds. If a row has not
-   * changed since a batch last wrote it, the checksum is already known.
-   */
+  /** Returns the checksums of the rows of all exclusive holds, or of all shared holds. */
   *checksums(space: 'holds' | 'shared'): Iterable<number> {
     for (const hold of this.#all()) {
       const isExclusive = hold.row.permits === 0
@@ -304,10 +296,7 @@ export class Holds {
     for (const hold of this.#all()) yield encodeHold(hold.row)
   }
 
-  /**
-   * Reads the rows from the store when the member starts. The key of a shared hold begins with its arrival
-   * number, so these rows come in the order of arrival.
-   */
+  /** The key of a shared hold begins with its arrival number, so these rows come in the order of arrival. */
   async load(store: RowStore): Promise<void> {
     for await (const row of rowsOf(store, SPACE.holds)) this.#load(decodeHold(row))
     for await (const row of rowsOf(store, SPACE.shared)) this.#load(decodeSharedHold(row))

@@ -49,7 +49,7 @@ export function decodeSharedHold(row: Row): HoldRow {
   return keptHold(withBody<HoldRow>({ key, permits }, HOLD_NAMES, body))
 }
 
-/** Encodes the number of permits of a semaphore. `key` has one character for each byte. */
+/** `key` has one character for each byte. */
 export const encodeSize = (key: string, of: number, due: number): Row =>
   rowWith(keyOfBinary(SPACE.semaphores, key), [of, due])
 
@@ -82,8 +82,8 @@ const kept = <T extends ContextArg>(value: T): T =>
  * Copies a hold for the table in memory, because the row of a command has views of the bytes of its entry.
  * `before` is the row that the copy replaces.
  *
- * The function always builds a new object, so that all holds have the same hidden class in V8. Otherwise the
- * first ten thousand renewals in one command take twice the time.
+ * The function always builds a new object, so that all holds have the same hidden class in V8. Otherwise ten
+ * thousand renewals in one command take twice the time.
  */
 export function keptHold(row: HoldRow, before?: HoldRow): HoldRow {
   return {

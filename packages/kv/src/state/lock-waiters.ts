@@ -26,7 +26,7 @@ class Waiter implements Due {
   }
 }
 
-/** The queue of one lock, in the order of arrival. A linked list removes any waiter in constant time. */
+/** A linked list, which removes any waiter in constant time. The order is the order of arrival. */
 class Queue {
   readonly byId = new Map<string, Waiter>()
   first: Waiter | undefined
@@ -110,13 +110,12 @@ export class Waiters {
     return this.#queues.get(binary(key))?.byId.size ?? 0
   }
 
-  /** Returns the waiters of a lock, in the order of arrival. */
   *of(key: Uint8Array): Iterable<WaiterRow> {
     const queue = this.#queues.get(binary(key))
     for (let waiter = queue?.first; waiter !== undefined; waiter = waiter.after) yield waiter.row
   }
 
-  /** Stores the row. Returns the row in the form that this table keeps. */
+  /** Returns the row in the form that this table keeps. */
   put(row: WaiterRow): WaiterRow {
     const waiter = this.#queues.get(binary(row.key))?.byId.get(row.id)
     if (waiter === undefined) return this.#markDirty(this.#add(keptWaiter(row)))
@@ -185,7 +184,7 @@ export class Waiters {
 
   /**
    * Removes from the heap the waiters whose deadline has passed. Returns them in the order of their
-   * deadlines, then of their arrival (CT3). The caller deletes each of these waiters.
+   * deadlines, then of their arrival (CT3). The caller deletes these waiters.
    */
   takeDue(now: number): WaiterRow[] {
     return this.#heap
@@ -198,7 +197,6 @@ export class Waiters {
     return this.#ofSession.get(session)?.size ?? 0
   }
 
-  /** Returns the waiters of a session, in the order of arrival. */
   ofSession(session: number): WaiterRow[] {
     return byArrival(this.#ofSession.get(session))
   }
@@ -230,10 +228,7 @@ export class Waiters {
     }
   }
 
-  /**
-   * Reads the rows from the store. The keys begin with the arrival number, so the rows come in the order of
-   * arrival.
-   */
+  /** The keys begin with the arrival number, so the rows come in the order of arrival. */
   async load(store: RowStore): Promise<void> {
     for await (const row of rowsOf(store, SPACE.waiters)) this.#add(decodeWaiter(row)).stored = true
   }

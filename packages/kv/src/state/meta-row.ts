@@ -16,10 +16,7 @@ export interface Meta {
   membership: Membership
   /** How many commands have changed keys. */
   revision: number
-  /**
-   * The arrival number of the next waiter. The numbers give the order of waiters, shared holds and waits at
-   * latches and barriers.
-   */
+  /** The arrival number of the next waiter, shared hold, or wait at a latch or barrier. */
   arrival: number
   /**
    * Every new fencing token is higher than this number. Restoring a backup raises the number (docs/locks.md,
@@ -28,7 +25,7 @@ export interface Meta {
   tokenBase: number
   /**
    * The kept events of keys. `floor` is the oldest revision whose events are kept. `count` is the number of
-   * events, and `bytes` is their total size in bytes.
+   * events.
    */
   events: { floor: number; count: number; bytes: number }
   /**
@@ -36,7 +33,7 @@ export interface Meta {
    * (rules/key-expiry.ts).
    */
   expiring: boolean
-  /** The state hashes of the kinds of rows that are not in memory: sums of the checksums of their rows. */
+  /** The state hashes of the kinds of rows that are not in memory. */
   readonly sums: {
     readonly data: RowSetHash
     readonly sequences: RowSetHash
@@ -84,7 +81,7 @@ type Packed = readonly [
   expiring: boolean,
 ]
 
-/** Encodes the meta row. Maps are written as sorted lists, so that equal states have equal bytes. */
+/** Maps are written as sorted lists, so that equal states have equal bytes. */
 export function encodeMeta(meta: Meta): Uint8Array {
   const { position, membership, events, sums } = meta
   const { voters, outgoing, learners, learnersNext, cluster } = membership
@@ -109,13 +106,13 @@ export function encodeMeta(meta: Meta): Uint8Array {
 }
 
 /**
- * Returns the reason if the row has a wrong shape, else null. If the row has another format number, its shape
- * is not checked, because decodeMeta reports the other format.
+ * Returns the reason if the row has a wrong shape, else null. If the row has another format number,
+ * decodeMeta reports it, and the shape is not checked.
  */
 const shapeOfFormat = (value: unknown): string | null =>
   Array.isArray(value) && value[0] !== FORMAT ? null : META_SHAPE(value)
 
-/** Decodes the meta row. Throws ERR_CORRUPT if the row has changed since it was written. */
+/** Throws ERR_CORRUPT if the row has changed since it was written. */
 export function decodeMeta(value: Uint8Array): Meta {
   const packed = unpackRow(META_KEY, value, shapeOfFormat) as Packed
   if (packed[0] !== FORMAT) throw foreignFormat(packed[0])

@@ -1,13 +1,12 @@
 // Driver: owns rows that were read from the store before they are needed. A linearizable read waits until the
 // leader has confirmed its leadership, and a put waits until the log is synced. The store searches LevelDB
-// during these waits. Otherwise many waits would end together, and the member would search LevelDB for all
-// their reads in a single turn of the event loop.
+// during these waits. Otherwise many waits would end together, and their searches would make one turn of the
+// event loop too long.
 //
 // Laws
 // - A prefetched row is equal to the row in the store. A caller that changes the store calls `clear`.
-// - The rows are in two maps, young and old, and each map is dropped as a whole. If rows were deleted from
-//   one map instead, V8 would keep old tables of that map, with their rows, in its heap. We measured 40 MiB
-//   of such tables.
+// - The rows are in two maps, young and old, and each map is dropped as a whole. If rows were deleted one by
+//   one, V8 would keep old tables of the map, with their rows: 40 MiB in a measurement.
 // - While reads find all rows in memory, no row is prefetched.
 
 /**
@@ -19,7 +18,7 @@ const BYTES = 128 * 1024
 const ENTRY_BYTES = 200
 
 export class PrefetchedRows {
-  /** The rows by their keys. null means that the store does not have the row. */
+  /** null means that the store does not have the row. */
   #young = new Map<string, Uint8Array | null>()
   #old = new Map<string, Uint8Array | null>()
   #youngBytes = 0
@@ -36,7 +35,7 @@ export class PrefetchedRows {
     return this.#missed
   }
 
-  /** Begins a prefetch. Returns false if the prefetch would save nothing. */
+  /** Returns false if the prefetch would save nothing. */
   begin(): boolean {
     const isUseful = this.#missed
     this.#missed = false
@@ -45,21 +44,16 @@ export class PrefetchedRows {
     return isUseful
   }
 
-  /** True if this prefetch may read more rows. */
   get hasRoom(): boolean {
     return this.#room > 0
   }
 
-  /**
-   * Returns the prefetched row, null if the store does not have the row, or undefined if the row was not
-   * prefetched.
-   */
+  /** Returns null if the store does not have the row, or undefined if the row was not prefetched. */
   get(key: string): Uint8Array | null | undefined {
     const young = this.#young.get(key)
     return young === undefined ? this.#old.get(key) : young
   }
 
-  /** Keeps the row that the store has returned for the key. */
   put(key: string, row: Uint8Array | undefined): void {
     const bytes = key.length + (row?.length ?? 0) + ENTRY_BYTES
     if (this.#youngBytes > BYTES) this.#age()

@@ -42,7 +42,6 @@ export class RevisionCounts {
     }
   }
 
-  /** Returns how many events the revision has, or 0 if this is not known. */
   count(revision: number): number {
     return revision < this.#from || revision >= this.#next
       ? 0
@@ -59,7 +58,6 @@ export class RevisionCounts {
     return revision & (this.#sizes.length - 1)
   }
 
-  /** Forgets the revisions below this one. */
   forget(below: number): void {
     if (below > this.#from) this.#from = below
   }

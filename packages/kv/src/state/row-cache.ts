@@ -1,18 +1,16 @@
-// Driver: owns copies of rows that were written recently or are read repeatedly, so that a read need not
-// search LevelDB. A put needs the previous value of its key. Without the cache, the search for that value is
-// a fifth of a member's work.
+// Driver: owns copies of rows that were written recently or are read repeatedly. A put needs the previous
+// value of its key. Without the cache, searching LevelDB for that value is a fifth of a member's work.
 //
 // Laws
 // - A cached row is equal to the row in the store. A caller that changes the store calls `keep`, `forget` or
 //   `clear`.
-// - A row that is only read enters the cache at its second read. Otherwise single reads all over a large
-//   store would fill the cache with rows that no read needs again.
+// - A row that is only read enters the cache at its second read. Otherwise single reads would fill the cache
+//   with rows that no read needs again.
 // - The rows are in two generations, young and old. A read may move a row to the young generation. When the
 //   young generation is full, the old generation is dropped, and the young generation becomes the old one.
-// - Small rows are copied into the cache's own buffers, because a view would keep the whole buffer of its
-//   owner in memory. A large row is kept without a copy if it fills nearly all of its buffer.
+// - Small rows are copied into the cache's own buffers, because a view would keep its whole buffer in memory.
+//   A large row is kept without a copy if it fills nearly all of its buffer.
 
-/** The most bytes of one generation of rows. The cache has two generations. */
 const BYTES = 2 * 1024 * 1024
 const SLAB_BYTES = 64 * 1024
 /** In bytes. A larger row is not copied into a buffer of the cache. */
@@ -35,15 +33,13 @@ export class RowCache {
     this.#bytes = bytes
   }
 
-  /** Returns the row, or undefined if the cache does not have the row. The caller must not change the row. */
+  /** The caller must not change the row. */
   get(key: string): Uint8Array | undefined {
     const young = this.#young.get(key)
     if (young !== undefined) return young
     const old = this.#old.get(key)
-    // The old generation is dropped when the young generation is full. So a row of the old generation is
-    // moved when the young generation is half full, because the old generation will soon be dropped. Before
-    // that, moving the row would be wasted work: most reads belong to a put, which replaces the row
-    // immediately.
+    // The old generation will soon be dropped if the young generation is more than half full. Before that, a
+    // move would be wasted work, because most reads belong to a put, which replaces the row.
     if (old !== undefined && this.#youngBytes > this.#bytes / 2) this.keep(key, old)
     return old
   }
@@ -56,7 +52,7 @@ export class RowCache {
     else this.#read[place] = hash
   }
 
-  /** Puts the row into the cache. Called when the store has this value for the key from now on. */
+  /** Called when the store has this value for the key from now on. */
   keep(key: string, value: Uint8Array): void {
     this.#old.delete(key)
     const isLarge = value.length > COPIED_BYTES
@@ -90,7 +86,7 @@ export class RowCache {
     this.#used = 0
   }
 
-  /** Removes the row. Called when the store no longer has the row. */
+  /** Called when the store no longer has the row. */
   forget(key: string): void {
     this.#young.delete(key)
     this.#old.delete(key)
@@ -102,12 +98,11 @@ export class RowCache {
   }
 }
 
-/** Returns true if the value fills nearly all of its buffer. */
 const isAlone = (value: Uint8Array): boolean => value.buffer.byteLength <= value.length * 1.1
 
 /**
- * Returns a hash of the key. If two keys have the same hash, one of their rows enters the cache after its
- * first read, which does no harm.
+ * If two keys have the same hash, one of their rows enters the cache after its first read, which does no
+ * harm.
  */
 function hashOf(key: string): number {
   let hash = key.length

@@ -1,6 +1,6 @@
 // Rule: a hash of a set of rows, which is updated whenever a row is added or removed, in any order. So
-// members can compare millions of rows without reading them. The hash finds accidental differences, but gives
-// no protection against deliberate collisions.
+// members can compare millions of rows without reading them. The hash finds accidental differences, but does
+// not protect against deliberate collisions.
 
 export type SumParts = readonly [count: number, a: number, b: number]
 
@@ -9,7 +9,7 @@ export class RowSetHash {
   #a = 0
   #b = 0
 
-  /** Adds a row. `crc` is the checksum of the row, which covers its key and its body. */
+  /** `crc` is the checksum of the row, which covers its key and its body. */
   add(crc: number): void {
     this.#count++
     this.#a = (this.#a + crc) >>> 0
@@ -22,14 +22,12 @@ export class RowSetHash {
     this.#b = (this.#b - mix(crc)) >>> 0
   }
 
-  /** Adds all rows of the set `other`. */
   include(other: RowSetHash): void {
     this.#count += other.#count
     this.#a = (this.#a + other.#a) >>> 0
     this.#b = (this.#b + other.#b) >>> 0
   }
 
-  /** Removes all rows of the set `other`. */
   subtract(other: RowSetHash): void {
     this.#count -= other.#count
     this.#a = (this.#a - other.#a) >>> 0
@@ -57,7 +55,7 @@ const hex = (word: number) => word.toString(16).padStart(8, '0')
 
 /**
  * Mixes the bits of `crc`. With this mixing, two different sets have equal sums only about once in 2^64
- * cases. Plain sums of checksums would be equal far more often.
+ * cases.
  */
 function mix(crc: number): number {
   const mixed = Math.imul(crc ^ (crc >>> 15), 0x2c1b3c6d)

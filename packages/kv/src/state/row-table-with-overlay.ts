@@ -8,14 +8,13 @@
 //          the sync
 //
 // Laws: a read sees every earlier write, also of the same entry (A12). Only net effects reach the store: a
-// row that was added and removed between two batches is not written at all. A read uses a row of the store
-// only if its checksum is right (D18).
+// row that was added and removed between two batches is not written. A read uses a row of the store only if
+// its checksum is right (D18).
 //
 // To clear a large range, `clear` deletes the rows of the range from the active layer, and adds one range
 // tombstone to this layer. The tombstone hides the rows of the range in the layer in flight and in the store.
-// The next batch then removes the hidden rows from the store. A row that is put after the clear is in the
-// active layer again. A look-up searches the rows of a layer before its tombstones, so no tombstone hides
-// this row.
+// The next batch removes the hidden rows from the store. A row that is put after the clear is visible,
+// because a look-up searches the rows of a layer before its tombstones.
 
 import { assert, binary } from '@latchkey/base'
 import { keyOfBinary } from '../keyspaces.js'
@@ -41,16 +40,15 @@ interface LayerRow {
   /** The row with its checksum. null means that the row is removed. */
   row: Uint8Array | null
   /**
-   * True if neither the store nor the batch that is being written has this row. If this row is removed, the
-   * next batch needs no removal.
+   * True if neither the store nor the batch that is being written has this row. Its removal then needs no
+   * change in the next batch.
    */
   readonly fresh: boolean
 }
 
 /**
  * The rows that one command changes, before its commit. `rows` becomes part of the layer at the commit, and
- * `sum` is computed while the command runs. So the commit of a command with many rows allocates no object for
- * a row and computes no sum, and the turn of the event loop with the commit is short.
+ * `sum` is computed while the command runs. So the turn of the event loop with the commit is short.
  */
 export interface ChangedRows {
   readonly rows: ReadonlyMap<string, ChangedRow>
@@ -59,7 +57,6 @@ export interface ChangedRows {
 }
 
 export interface ChangedRow extends LayerRow {
-  /** The row before the command. */
   before: Uint8Array | undefined
 }
 
@@ -70,7 +67,6 @@ interface RangeTombstone {
   readonly keys: RowKeys
 }
 
-/** The rows of a range that exist now. */
 export interface RangeRows {
   readonly keys: RowKeys
   /** The sum of the checksums of the rows. */
@@ -79,10 +75,7 @@ export interface RangeRows {
 /** The most rows that `clear` removes one by one. For more rows, `clear` adds one range tombstone. */
 const RANGE_TOMBSTONE_KEYS = 500
 
-/**
- * Returns what the layer knows about a key: the row, null if the row is removed, or undefined if the layer
- * does not know the key.
- */
+/** Returns the row, null if the row is removed, or undefined if the layer does not know the key. */
 function rowIn({ rows, rangeTombstones }: Layer, key: string): Uint8Array | null | undefined {
   const known = rows.get(key)
   if (known !== undefined || rangeTombstones.length === 0) return known?.row
@@ -99,7 +92,7 @@ export interface Overlay {
 }
 
 /**
- * Gets a call before each change of a key in its range. A survey of a deleteRange is such an observer
+ * Called before each change of a key in its range, for example for a survey of a deleteRange
  * (delete-range-row-counts.ts).
  */
 export interface RangeObserver {
@@ -107,8 +100,8 @@ export interface RangeObserver {
   readonly end: string
   change(key: string, previous: Uint8Array | undefined): void
   /**
-   * Tells the observer that `clear` has hidden many keys of the range by one range tombstone. The observer
-   * must then drop what it has counted.
+   * Called when `clear` has hidden many keys of the range by one range tombstone. The observer must then drop
+   * what it has counted.
    */
   lose(): void
 }
@@ -137,8 +130,7 @@ export class RowTable {
 
   /**
    * Returns the row with its checksum, or undefined if the row does not exist. The caller must not change the
-   * row. `key` is the key of the row without its first byte, which names the key space. The text has one
-   * character for each byte.
+   * row. `key` is the key of the row without its first byte, with one character for each byte.
    */
   get(key: string): Uint8Array | undefined {
     const known = this.#known(key)
@@ -146,8 +138,8 @@ export class RowTable {
   }
 
   /**
-   * Returns the row if it is in memory. Returns null if the row does not exist, or undefined if only the
-   * store can answer.
+   * Returns the row if it is in memory, null if the row does not exist, or undefined if only the store can
+   * answer.
    */
   #known(key: string): Uint8Array | null | undefined {
     const pending = rowIn(this.#active, key)
@@ -156,9 +148,7 @@ export class RowTable {
     return flying === undefined ? (this.#recent.get(key) ?? this.#prefetched.get(key)) : flying
   }
 
-  /**
-   * True if a prefetch can save time, because a row had to be read from the store since the last prefetch.
-   */
+  /** True if a row had to be read from the store since the last prefetch. */
   get isPrefetchUseful(): boolean {
     return this.#prefetched.isUseful
   }
@@ -206,7 +196,7 @@ export class RowTable {
       this.#insert(key, { row: value, fresh: previous === undefined })
   }
 
-  /** Sets all rows that a command has changed. The present row of each key must be its `before`. */
+  /** The present row of each key must be its `before`. */
   commit({ rows, sum }: ChangedRows): void {
     this.#sum.include(sum)
     for (const [key, changed] of rows) {
@@ -302,8 +292,8 @@ export class RowTable {
    */
   collect(batch: RowChange[]): void {
     assert(this.#inFlight === undefined, 'two batches in flight')
-    // Range tombstones come first in the batch. A row of the layer is newer than the tombstones. If the key
-    // of the row is in a tombstone's range, the row would otherwise be put and then removed.
+    // Range tombstones come first in the batch. A row of the layer is newer than the tombstones, and a later
+    // tombstone would remove the row.
     for (const { start, keys } of this.#active.rangeTombstones)
       batch.push({ key: keyOfBinary(this.#space, start), value: undefined, others: keys })
     for (const [key, { row }] of this.#active.rows) {

@@ -1,6 +1,5 @@
 // Driver: keeps in memory how many permits each semaphore has. The rows in the store have the same contents.
-// A semaphore that no caller has used for an hour is removed, and the next caller sets its number of permits
-// again.
+// A semaphore that was not used for an hour is removed, and the next caller sets its number of permits again.
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
@@ -41,7 +40,7 @@ export class SemaphoreSizes {
     return this.#sizes.size === 0 ? undefined : this.#sizes.get(binary(key))?.of
   }
 
-  /** Sets the number of permits. The semaphore counts as used at the cluster time `now`. */
+  /** The semaphore counts as used at the cluster time `now`. */
   set(key: Uint8Array, of: number, now: number): void {
     const name = binary(key)
     const size = this.#sizes.get(name) ?? new Size(name, of, 0)

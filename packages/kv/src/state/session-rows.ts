@@ -40,18 +40,15 @@ export class Reply {
   }
 }
 
-/**
- * The value of `crc` for a call that was cancelled before its request arrived. No crc32 is negative, so no
- * request has this checksum.
- */
+/** The value of `crc` for a call that was cancelled before its request arrived. No crc32 is negative. */
 export const ANY_BODY = -1
 
 export class Session implements Due {
   readonly id: number
   readonly life: number
   /**
-   * The name of the client that opened the session. The member that received the request has written this
-   * name, so a client cannot choose it.
+   * The name of the client that opened the session. The member writes this name, so a client cannot choose
+   * it.
    */
   readonly by: string
   due = 0
@@ -103,7 +100,7 @@ export function decodeSession(id: number, body: Uint8Array): Session {
   return session
 }
 
-/** Decodes the row of a kept reply. The returned `bytes` are the answer, as a view of the body. */
+/** The returned `bytes` are the answer, as a view of the body. */
 export function decodeReply(body: Uint8Array): { crc: number; bytes: Uint8Array } {
   const row = asBuffer(body)
   return { crc: row[0] === 1 ? ANY_BODY : row.readUInt32LE(1), bytes: row.subarray(5) }

@@ -1,8 +1,7 @@
 // Driver: keeps the sessions and the kept replies of their calls (docs/locks.md, section 6) in memory,
 // ordered by deadline. The rows in the store have the same contents.
 //
-// Law: `collect` writes the present contents of memory. If a reply was added and removed between two batches,
-// no batch has the reply.
+// Law: if a reply was added and removed between two batches, no batch has the reply.
 
 import { assert } from '@latchkey/base'
 import { type GivenAnswer, NumberAnswer } from '../commands/answer-encoding.js'
@@ -14,20 +13,19 @@ import { DueHeap } from './deadline-heap.js'
 import { Reply, Session, decodeReply, decodeSession, replyRow, sessionRow } from './session-rows.js'
 
 /**
- * In bytes. A longer answer leaves memory when its row is in the store. Such an answer is read from the store
- * if the client repeats the call.
+ * In bytes. A longer answer leaves memory when its row is in the store, and is read from the store if the
+ * client repeats the call.
  */
 const RESIDENT_BYTES = 512
 /** In bytes, about how much memory a kept reply takes besides its answer. */
 const REPLY_BYTES = 200
 
-/** Copies the answer, because a view would keep in memory the whole buffer in which the answer was built. */
+/** A view would keep in memory the whole buffer in which the answer was built. */
 const ownAnswer = (bytes: Uint8Array): GivenAnswer => ({ bytes: Uint8Array.from(bytes), fromTable: false })
 
 export class Sessions {
   readonly #store: RowStore
   readonly #byId = new Map<number, Session>()
-  /** The number of open sessions of each identity. */
   readonly #countOf = new Map<string, number>()
   readonly #heap = new DueHeap<Session>()
   readonly #dirty = new Set<Session>()
@@ -70,7 +68,6 @@ export class Sessions {
     return this.get(id)?.by
   }
 
-  /** Returns how many sessions the identity `by` has open. */
   countOf(by: string): number {
     return this.#countOf.get(by) ?? 0
   }
@@ -89,8 +86,7 @@ export class Sessions {
   }
 
   /**
-   * Moves the deadline of the session to `life` ms after `now`. All commands of one entry give the same
-   * deadline, so only the first command of an entry has an effect.
+   * All commands of one entry give the same deadline, so only the first command of an entry has an effect.
    */
   renew(session: Session, now: number): void {
     const due = now + session.life
@@ -148,7 +144,7 @@ export class Sessions {
     this.#touched(session)
   }
 
-  /** Returns the bytes of the kept answer. They are equal to the bytes of the first answer to the call. */
+  /** The bytes are equal to those of the first answer to the call. */
   bytesOf(reply: Reply): Uint8Array {
     if (reply.bytes !== undefined) return reply.bytes
     const key = replyKey(reply.session.id, reply.number)
@@ -176,7 +172,6 @@ export class Sessions {
     this.#dirty.add(session)
   }
 
-  /** Appends to the batch what has changed since the last batch. */
   collect(batch: RowChange[]): void {
     for (const key of this.#removed) batch.push({ key, value: undefined })
     for (const session of this.#dirty) {
@@ -205,10 +200,7 @@ export class Sessions {
     this.#inFlight = []
   }
 
-  /**
-   * Returns every row in the form that the store must have, for state hashes and for the test that compares
-   * memory with the store.
-   */
+  /** Returns every row in the form that the store must have, for state hashes and for a test. */
   *rows(): Iterable<Row> {
     for (const session of this.#byId.values()) {
       yield sessionRow(session)

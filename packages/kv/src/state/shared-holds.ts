@@ -9,9 +9,10 @@ interface WithRow {
 }
 
 /**
- * The holds of one key. No operation loops over them, so its time does not depend on their number. Two holds
- * have the same token only if callers use several fencing keys for one lock, which docs/locks.md forbids. A
- * look-up by token then finds only one of the two holds, and guarded writes of the other hold are refused.
+ * The holds of one key. No operation loops over all holds, so its time does not depend on their number. Two
+ * holds have the same token only if callers use several fencing keys for one lock, which docs/locks.md
+ * forbids. A look-up by token then finds one of the two holds, and guarded writes of the other hold are
+ * refused.
  */
 export class SharedHoldsOf<T extends WithRow> implements SharedHolds {
   permits = 0
@@ -47,7 +48,7 @@ export class SharedHoldsOf<T extends WithRow> implements SharedHolds {
     this.permits += hold.row.permits
   }
 
-  /** Makes the hold findable by its new token, and no longer by its former token `before`. */
+  /** `before` is the token that the hold had before. */
   rotated(hold: T, before: number): void {
     if (this.#byToken.get(before) === hold) this.#byToken.delete(before)
     this.#byToken.set(hold.row.token, hold)

@@ -104,9 +104,7 @@ export class State {
     return batch
   }
 
-  /**
-   * Tells the tables that the last collected batch is on the disk. They then read its rows from the store.
-   */
+  /** Called after the last collected batch is on the disk. The tables then read its rows from the store. */
   written(): void {
     this.data.written()
     this.sequences.written()
@@ -177,7 +175,7 @@ export class State {
   }
 }
 
-/** The most rows that are hashed in one turn of the event loop. Hashing them takes about ten milliseconds. */
+/** The most rows that are hashed in one turn of the event loop, in about ten milliseconds. */
 const HASHED_A_TURN = 2_000
 function* sumOf(rows: Iterable<Row>): WorkInTurns<RowSetHash> {
   return yield* sumOfChecksums(checksumsOf(rows))

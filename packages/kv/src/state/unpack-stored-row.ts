@@ -1,15 +1,11 @@
 // Door: decodes the msgpack body of a stored row, which comes from a disk, a snapshot or a backup, and checks
-// its format. A right checksum proves only that no accident has changed the bytes. An attacker can make a
-// backup file with right checksums, so the format is checked too.
+// its format. The checksum is not enough, because an attacker can make a backup file with right checksums.
 
 import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import { CAPS, check, Malformed, unpack, wrongLockKey } from '@latchkey/protocol'
 import { damagedRow, intactBody } from '../storage/stored-row-checksum.js'
 
-/**
- * Decodes the body and checks its format with `shape`. Throws ERR_CORRUPT if the checksum or the format is
- * wrong. Byte values are views.
- */
+/** Throws ERR_CORRUPT if the checksum or the format is wrong. Byte values are views. */
 export function unpackRow(key: Uint8Array, value: Uint8Array, shape: check.Check): unknown {
   const body = unpackBody(key, intactBody(key, value))
   const reason = shape(body)
@@ -80,7 +76,7 @@ export const COUNTER_SHAPE = count('a token')
 
 const sum = places('a sum', count('rows'), count('a half'), count('a half'))
 
-/** The form of the meta row. decodeMeta checks the format number before. */
+/** decodeMeta checks the format number before. */
 export const META_SHAPE = places(
   'the state',
   count('a format'),

@@ -16,8 +16,8 @@ export interface Level {
   getSync(key: Uint8Array): Uint8Array | undefined
   batch(operations: Operation[], options: { sync: boolean }): Promise<void>
   /**
-   * Begins a chained batch, which passes each operation to LevelDB immediately. A put in a chained batch
-   * costs 5 µs of CPU. A put in a list of operations costs 13 µs, because the list is copied first.
+   * A chained batch passes each operation to LevelDB immediately. A put in a chained batch costs 5 µs of CPU.
+   * A put in a list of operations costs 13 µs, because the list is copied first.
    */
   batch(): LevelBatch
   snapshot(): LevelSnapshot
@@ -56,7 +56,6 @@ const FIRST_KEY: Uint8Array = Uint8Array.of(1)
 /** A key above all keys of rows, which begin with a letter. */
 const BEHIND_ALL: Uint8Array = Uint8Array.of(0xff)
 
-/** The operations of LevelDB that the space reclaimer needs. */
 export const tablesOfLevel = (level: Level): Tables => ({
   compact: async (start, end) => level.compactRange?.(start, end),
   size: async (start, end) => (await level.approximateSize?.(start, end)) ?? 0,
@@ -120,8 +119,7 @@ export class LevelRows implements RowStore {
   }
 
   /**
-   * Writes all changes in one batch. While the batch is being filled, the function returns to the event loop
-   * after every 5,000 rows.
+   * Writes all changes in one batch. The event loop runs after every 5,000 rows that are added to the batch.
    */
   async #writeBatch(batch: readonly RowChange[]): Promise<void> {
     const filled = this.#level.batch()
@@ -178,9 +176,7 @@ const SYNC = { sync: true }
 /** The most rows that are added to a batch in one turn of the event loop. */
 const SLICE = 5_000
 
-/**
- * Adds a change to the batch, without the keys in `others`. Returns how many bytes this adds to the batch.
- */
+/** Adds a change to the batch, without the keys in `others`. Returns how many bytes were added. */
 function add(filled: LevelBatch, change: RowChange): number {
   const value = wholeValue(change)
   if (value === undefined) filled.del(change.key)
@@ -206,8 +202,8 @@ class LevelView implements RowView {
   readonly #level: Level
   readonly #snapshot: LevelSnapshot
   /**
-   * The iterator of the last page. If the next page continues where the last page ended, the next page uses
-   * the same iterator and need not search through the tables again.
+   * The iterator of the last page. If the next page continues there, it need not search through the tables
+   * again.
    */
   #kept: OpenIterator | undefined
   #closed = false
@@ -291,7 +287,7 @@ const isBehind = (key: Uint8Array, last: Uint8Array): boolean =>
 
 const MOST_READ_AHEAD = 256 * 1024
 
-/** Collects one page. Rows that the iterator has read beyond the page stay in `ahead`. */
+/** Rows that the iterator has read beyond the page stay in `ahead`. */
 async function gather(from: OpenIterator, rows: number, bytes: number): Promise<RowPage> {
   const found: Row[] = []
   let size = 0

@@ -8,7 +8,7 @@
 // store its name. A start before the rename finds the old store. A start after the rename finds the new
 // store, and removes the old store (S4).
 //
-// When the member opens a store, LevelDB may not create a database. Otherwise a lost CURRENT file would make
+// LevelDB may not create a database when the member opens a store. Otherwise a lost CURRENT file would make
 // LevelDB create an empty database, and the member would have lost its state without an error.
 
 import { open as openFile, readFile } from 'node:fs/promises'
@@ -39,15 +39,15 @@ const STORE = /^rows-([1-9][0-9]*)$/
 const BUILDING = '.building'
 
 /**
- * The options of LevelDB keep two costs low: the memory of the member, and the time of random reads and
- * writes with many rows. Both costs grow with the bytes of the tables, so rows are compressed:
- * - LevelDB maps each open table into memory, and every page of it that was read counts as memory of the
- *   process. Opening a table costs ten reads, so up to 144 tables of 1 MiB stay open.
+ * The options keep two costs low: the memory of the member, and the time of random reads and writes with many
+ * rows. Both costs grow with the bytes of the tables, so rows are compressed:
+ * - LevelDB maps each open table into memory. Opening a table costs ten reads, so up to 144 tables of 1 MiB
+ *   stay open.
  * - A read that has to search several tables makes LevelDB merge tables sooner. Under random reads and writes
  *   LevelDB merges all tables with each written memtable, so half the bytes make half the work.
  *
  * LevelDB decompresses a whole block to read one row, so blocks are small. LevelDB has no block cache,
- * because the row cache (row-cache.ts) already has the rows that are read again.
+ * because row-cache.ts already has the rows that are read again.
  */
 const OPTIONS = {
   keyEncoding: 'view',
@@ -57,9 +57,9 @@ const OPTIONS = {
   writeBufferSize: LOG_BYTES,
   blockSize: 4 * 1024,
   maxFileSize: 1024 * 1024,
-  // The most open files. LevelDB uses ten of the 154 for other files than tables. Its table cache distributes
-  // the other 144 over sixteen parts of nine tables, by a hash of the table number. With seven tables in a
-  // part, some parts were too small for 60 tables, and a get took 1.5 times as long.
+  // The most open files. LevelDB uses ten of them for other files than tables. Its table cache distributes
+  // the other 144 over sixteen parts, by a hash of the table number. With seven tables in a part, some parts
+  // were too small for 60 tables, and a get took 1.5 times as long.
   maxOpenFiles: 154,
 } as const
 
@@ -140,8 +140,7 @@ class ClassicStorage implements RowStorage {
   }
 
   async discard(): Promise<void> {
-    // The store with the highest number, which is the live store, is removed last. If the process crashes
-    // before that, the next start still finds the live state.
+    // The live store, which has the highest number, is removed last. So a start after a crash still finds it.
     for (const number of (await this.#numbers()).sort((a, b) => a - b))
       await this.#files.remove(this.#path(number))
     await this.#removeBuilding()
@@ -207,8 +206,8 @@ class ClassicBuilder implements RowBuilder {
 }
 
 /**
- * Opens a LevelDB database, or creates it if `create` is true. The native module is loaded only now, because
- * a store in memory and a client do not need it.
+ * Opens a LevelDB database, or creates it if `create` is true. The native module is loaded here, because a
+ * store in memory and a client do not need it.
  */
 async function openLevel(path: string, create: boolean): Promise<Level> {
   const { ClassicLevel } = await import('classic-level')
@@ -223,8 +222,7 @@ async function openLevel(path: string, create: boolean): Promise<Level> {
 
 /**
  * Returns the name of the damaged file and what is wrong with it, for an error message. LevelDB seldom names
- * the file. This function checks CURRENT and the manifest, which list the tables of the store. Returns
- * undefined if neither is damaged.
+ * the file. CURRENT and the manifest are checked here. Returns undefined if neither is damaged.
  */
 async function damagedFile(path: string, error: unknown): Promise<string | undefined> {
   const current = await readFile(join(path, 'CURRENT'), 'latin1').catch(() => undefined)
@@ -234,7 +232,7 @@ async function damagedFile(path: string, error: unknown): Promise<string | undef
   const manifest = await readFile(join(path, name)).catch(() => undefined)
   if (manifest === undefined) return `${name} in ${path}, which CURRENT names and which is missing,`
   if (tablesOf(manifest) === undefined) return `${name} in ${path} at offset ${damageIn(manifest) ?? 0}`
-  // Here all records of the manifest are correct. If LevelDB still complains of its descriptor, which is the
+  // All records of the manifest are correct. If LevelDB still complains of its descriptor, which is the
   // manifest, then records at the end of the manifest are missing.
   return /descriptor/.test(messageOf(error)) ? `${name} in ${path} at offset ${manifest.length}` : undefined
 }
@@ -265,8 +263,8 @@ async function openStore(path: string): Promise<RowStore> {
 }
 
 /**
- * Opens the event log. A row of LevelDB stores the end of the durable part of the event log. So a start
- * notices if bytes of the event log are lost.
+ * A row of LevelDB stores the end of the durable part of the event log. So a start notices if bytes of the
+ * event log are lost.
  */
 function openEventLog(path: string, level: Level): Promise<EventLog> {
   const validEnd = level.getSync(VALID_END_KEY)
@@ -276,8 +274,8 @@ function openEventLog(path: string, level: Level): Promise<EventLog> {
 }
 
 /**
- * Refuses a damaged store. This check runs before LevelDB opens the store, because LevelDB may merge damaged
- * tables into good tables as soon as it is open.
+ * Refuses a damaged store. This check runs before LevelDB opens the store, because an open LevelDB may merge
+ * damaged tables into good tables.
  */
 async function refuseDamaged(path: string): Promise<void> {
   const live = await tablesInUse(path)
@@ -294,7 +292,7 @@ async function refuseDamaged(path: string): Promise<void> {
 }
 
 /**
- * Returns the numbers of the tables in use. Returns undefined if the manifest cannot be read. The caller then
+ * Returns the numbers of the tables in use, or undefined if the manifest cannot be read. The caller then
  * checks all tables, and LevelDB reports the damaged manifest.
  */
 async function tablesInUse(path: string): Promise<ReadonlySet<number> | undefined> {

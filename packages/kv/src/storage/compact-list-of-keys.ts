@@ -1,5 +1,5 @@
 // Rule: a list of very many row keys in a few large buffers. A string or a buffer for each key would take ten
-// times the memory, and much garbage collection.
+// times the memory.
 
 const PIECE_BYTES = 256 * 1024
 /** In bytes, the size of the length before each key, which is a u16le. */
@@ -13,7 +13,6 @@ export class RowKeys implements Iterable<Uint8Array> {
   #piece = new Uint8Array(0)
   #used = 0
 
-  /** Adds a copy of the key. */
   add(key: Uint8Array): void {
     if (this.#used + HEAD + key.length > this.#piece.length) this.#begin()
     const at = this.#used
@@ -25,8 +24,8 @@ export class RowKeys implements Iterable<Uint8Array> {
   }
 
   /**
-   * Begins a new buffer. The unused bytes at the end of the old buffer are zeros. No key is empty, so a
-   * reader that finds the length 0 goes to the next buffer.
+   * The unused bytes at the end of the old buffer are zeros. No key is empty, so a reader that finds the
+   * length 0 goes to the next buffer.
    */
   #begin(): void {
     this.#piece = new Uint8Array(PIECE_BYTES + HEAD)

@@ -11,12 +11,12 @@ export interface EventLogDisk extends Pick<Files, 'list' | 'sync' | 'remove'> {
    * log's own limit of 8 MiB.
    */
   readonly fileBytes?: number
-  /** Opens a file. 'create' makes a new, empty file, and fails if the file exists. */
+  /** 'create' makes a new, empty file, and fails if the file exists. */
   open(path: string, how: 'create' | 'existing'): Promise<EventLogHandle>
 }
 
 /**
- * Laws: what `write` and `truncate` have done is durable only after a later `sync` has resolved. A removed
+ * Laws: the effects of `write` and `truncate` are durable only after a later `sync` has resolved. A removed
  * file stays readable until its handle is closed.
  */
 export interface EventLogHandle {
@@ -30,7 +30,7 @@ export interface EventLogHandle {
   sync(): Promise<void>
   /**
    * Reads bytes of the file, at the offset `at`, into `into`, from index `from` on. Resolves to the number of
-   * read bytes, which may be less than `into` has room for. The number is 0 at the end of the file.
+   * read bytes, which may be less than `into` has room for, and is 0 at the end of the file.
    */
   read(into: Uint8Array, from: number, at: number): Promise<number>
   readNow(into: Uint8Array, from: number, at: number): number

@@ -8,7 +8,7 @@ import type { EventLogDisk, EventLogHandle } from './event-log-file-system.js'
 const NAME = /^rows-journal-([1-9][0-9]*)$/
 
 export const eventLogName = (number: number): string => `rows-journal-${number}`
-/** Returns the number in the name of a file, or 0 if it is not a file of the event log. */
+/** Returns 0 if the file is not a file of the event log. */
 export const eventLogNumber = (name: string): number => Number(NAME.exec(name)?.[1] ?? 0)
 
 export class EventLogFile {
@@ -47,7 +47,7 @@ export class EventLogFile {
     return this.#handle.size()
   }
 
-  /** Writes the parts. If the file system writes only a part of the bytes, a further call writes the rest. */
+  /** If the file system writes only a part of the bytes, a further call writes the rest. */
   async write(parts: readonly Uint8Array[], at: number): Promise<void> {
     let left = parts.reduce((sum, part) => sum + part.length, 0)
     for (let rest = parts, to = at; left > 0; ) {
@@ -60,8 +60,8 @@ export class EventLogFile {
   }
 
   /**
-   * Removes the bytes after `end` from the file. When the promise resolves, a crash cannot bring these bytes
-   * back.
+   * Removes the bytes after `end` from the file. After the promise has resolved, a crash cannot bring these
+   * bytes back.
    */
   async cut(end: number): Promise<void> {
     if ((await this.size()) <= end) return
@@ -106,9 +106,7 @@ export class EventLogFile {
     if (this.#removed && this.#readers === 0) void this.close().catch(() => {})
   }
 
-  /**
-   * Removes the file from its folder immediately. The handle is closed when no view uses the file any more.
-   */
+  /** Removes the file from its folder. The handle is closed when no view uses the file any more. */
   async remove(): Promise<void> {
     this.#removed = true
     await this.#disk.remove(this.#path)

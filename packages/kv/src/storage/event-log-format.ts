@@ -11,9 +11,8 @@
 //
 // The checksum of a frame is a crc32 of the bytes between the checksum and the values. It continues the
 // checksum of the frame before. The first frame continues the checksum of the header. Values are rows that
-// begin with checksums of their own (stored-row-checksum.ts). These row checksums cover the bytes of the
-// values, and the checksum of the frame covers the row checksums. So a checksum covers every byte, and no
-// byte is summed twice.
+// begin with checksums of their own (stored-row-checksum.ts). The checksum of the frame covers these row
+// checksums, so every byte is covered, and no byte is summed twice.
 //
 // One frame has the rows of events of one batch. The other rows of the batch go to LevelDB, together with the
 // valid end. The valid end is a row of LevelDB that says up to which byte the event log is valid:
@@ -39,7 +38,6 @@ const ROW_HEAD = 6
 const ROW_CHECKSUM_BYTES = 4
 const REMOVED = 0xffffffff
 
-/** The valid end of the event log, which LevelDB stores with each batch. */
 export interface ValidEnd {
   /** The numbers of the oldest file with a row in use, and of the file that is being written. */
   readonly first: number
@@ -76,7 +74,7 @@ export interface Header {
   readonly previous: { readonly end: number; readonly checksum: number }
 }
 
-/** Returns the header of a file. Its last four bytes are the checksum of the header. */
+/** The last four bytes are the checksum of the header. */
 export function encodeHeader({ number, previous }: Header): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)
   header.write(MAGIC, 0, 'latin1')
@@ -90,7 +88,7 @@ export function encodeHeader({ number, previous }: Header): Buffer {
 
 export const headerChecksum = (header: Buffer): number => header.readUInt32LE(28)
 
-/** Decodes the header of a file. Returns undefined if the bytes are not a header. */
+/** Returns undefined if the bytes are not a header. */
 export function decodeHeader(bytes: Buffer): Header | undefined {
   if (bytes.length < HEADER_BYTES || bytes.toString('latin1', 0, 8) !== MAGIC) return undefined
   if (headerChecksum(bytes) !== checksum(bytes.subarray(0, 28))) return undefined
@@ -146,12 +144,12 @@ function writeTable(into: Buffer, at: number, row: RowChange): number {
 }
 
 /**
- * Gets the key of each row, with the offset of its value in the file. A length of -1 means that the row is
- * removed.
+ * Called with the key of each row, and the offset of its value in the file. A length of -1 means that the row
+ * is removed.
  */
 type RowSeen = (key: Uint8Array, at: number, length: number) => void
 
-/** Reads all frames of a file. Returns the checksum of the last frame, or undefined if a frame is damaged. */
+/** Returns the checksum of the last frame, or undefined if a frame is damaged. */
 export function readFrames(file: Buffer, seen: RowSeen): number | undefined {
   let previous = headerChecksum(file)
   for (let at = HEADER_BYTES; at < file.length; ) {
@@ -168,9 +166,9 @@ export function readFrames(file: Buffer, seen: RowSeen): number | undefined {
 }
 
 /**
- * Reads the rows of a frame. The caller has checked the checksum of the frame. This checksum covers the
- * table, so the lengths in the table are right. It does not cover the values, so this function checks each
- * value. Returns the offset at which the values end, or undefined if a value is damaged or incomplete.
+ * Reads the rows of a frame whose checksum is right. The checksum of the frame does not cover the values, so
+ * each value is checked here. Returns the offset at which the values end, or undefined if a value is damaged
+ * or incomplete.
  */
 function readRows(file: Buffer, start: number, end: number, seen: RowSeen): number | undefined {
   let valueAt = end

@@ -7,7 +7,6 @@ import type { ValidEnd } from './event-log-format.js'
 import type { Row, RowPage, RowRange } from './row-store-interface.js'
 import { damagedRow } from './stored-row-checksum.js'
 
-/** The file, the offset and the length of a row's value. */
 export interface ValueLocation {
   readonly file: EventLogFile
   readonly at: number
@@ -38,7 +37,7 @@ export class EventLogView {
     this.#release = release
   }
 
-  /** Reads a page. `validEnd` returns the valid end of the event log in the view of LevelDB. */
+  /** `validEnd` returns the valid end of the event log in the view of LevelDB. */
   async page(
     range: RowRange,
     rows: number,

@@ -1,17 +1,16 @@
-// Driver: stores the rows of events in files beside LevelDB, the event log. Events are removed in the order
-// in which they were added. LevelDB would write each row of events four times, to its log, to a table and in
-// merges, and would free the space of removed rows late. These writes were half of the cost of a put. The
-// event log writes a row once, and removes a file when none of its rows is in use.
+// Driver: stores the rows of events in files beside LevelDB, the event log. LevelDB would write each row of
+// events four times, to its log, to a table and in merges, and would free the space of removed rows late.
+// These writes were half of the cost of a put. Events are removed in the order in which they were added, so
+// the event log writes a row once, and removes a file when none of its rows is in use.
 //
 // Laws
 // - J1: a frame, which has the events of one batch, is on the disk before LevelDB gets the valid end behind
-//   the frame. The valid end is a row of LevelDB that says up to which byte the event log is valid. So all
-//   bytes up to the valid end exist.
+//   the frame. The valid end is a row of LevelDB that says up to which byte the event log is valid.
 // - J2: an interrupted batch can leave bytes after the valid end. The event log never reads these bytes, and
 //   overwrites them.
-// - J3: a file is removed only after LevelDB has durably stored a valid end whose first file is a later file.
-//   The oldest file is removed first. If a newer file were removed first, a removed row of an older file
-//   could come back, because the record of its removal would be missing.
+// - J3: the oldest file is removed first, after LevelDB has durably stored a valid end whose first file is a
+//   later file. If a newer file were removed first, a removed row of an older file could come back, because
+//   the record of its removal would be missing.
 // - J4: the index says where each row is. The index changes when a batch is durable, and a view keeps the
 //   index of its beginning.
 
@@ -36,8 +35,8 @@ import { valueBytes } from './row-value-of-parts.js'
 import { damagedRow } from './stored-row-checksum.js'
 
 /**
- * In bytes. When a file has this many bytes, the event log begins a new file. Only whole files are removed,
- * so larger files would free their disk space later.
+ * In bytes. When a file has this many bytes, the event log begins a new file. Larger files would free their
+ * disk space later, because only whole files are removed.
  */
 const FILE_BYTES = 8 * 1024 * 1024
 
@@ -64,8 +63,8 @@ export class EventLog {
   }
 
   /**
-   * Opens the event log. `validEnd` is its valid end, as LevelDB has stored it. Throws ERR_CORRUPT if the
-   * files do not match the valid end.
+   * Opens the event log. `validEnd` is the valid end that LevelDB has stored. Throws ERR_CORRUPT if the files
+   * do not match the valid end.
    */
   static async open(
     folder: string,
@@ -107,8 +106,8 @@ export class EventLog {
       throw damaged(this.#folder, number, 'it is not as LevelDB knows it')
     file.end = bytes.length
     file.checksum = found
-    // The bytes after the valid end are cut off (J2). Otherwise these bytes would count as valid when another
-    // file follows this file.
+    // The bytes after the valid end are cut off (J2). Otherwise these bytes would count as valid after a
+    // further file was begun.
     if (last) await file.cut(validEnd.end)
   }
 
@@ -116,9 +115,7 @@ export class EventLog {
     return lastOf(this.#files)
   }
 
-  /**
-   * The valid end of the event log, which the caller writes to LevelDB together with the last appended rows.
-   */
+  /** The caller writes the valid end to LevelDB together with the last appended rows. */
   get validEnd(): ValidEnd {
     if (this.#pending !== undefined) return this.#pending.validEnd
     const { number, end, checksum } = this.#tail
@@ -128,8 +125,7 @@ export class EventLog {
 
   /**
    * Appends the rows, which have their checksums. The caller must not change the rows before the promise
-   * resolves. With `sync` the rows are on the disk when the promise resolves (J1). Readers see the rows after
-   * `written`.
+   * resolves. With `sync` the rows are then on the disk (J1). Readers see the rows after `written`.
    */
   async append(rows: readonly RowChange[], sync: boolean): Promise<void> {
     if (this.#tail.end >= (this.#disk.fileBytes ?? FILE_BYTES)) await this.#roll()
@@ -154,7 +150,7 @@ export class EventLog {
     )
   }
 
-  /** Called when LevelDB also has the batch durably. From then on readers see the rows of the batch. */
+  /** Called after LevelDB has the batch durably. From then on readers see the rows of the batch. */
   async written(): Promise<void> {
     if (this.#pending === undefined) return
     const { changes, validEnd } = this.#pending

@@ -16,20 +16,14 @@ export function shortChecksum(bytes: Uint8Array): number {
   return ~crc >>> 0
 }
 
-/**
- * Continues a checksum with the four bytes of `word` in little-endian order. `crc` is the checksum of the
- * bytes before.
- */
+/** Continues the checksum `crc` with the four bytes of `word` in little-endian order. */
 export function withWord(crc: number, word: number): number {
   let at = ~crc ^ word
   for (let i = 0; i < 4; i++) at = (TABLE[at & 0xff] as number) ^ (at >>> 8)
   return ~at >>> 0
 }
 
-/**
- * Continues a checksum with the bytes of `bytes` from index `from` on. `crc` is the checksum of the bytes
- * before.
- */
+/** Continues the checksum `crc` with `bytes` from index `from` on. */
 export function withBytes(crc: number, bytes: Uint8Array, from: number): number {
   let at = ~crc
   for (let i = from; i < bytes.length; i++)

@@ -4,7 +4,7 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export interface Files {
-  /** Returns the names in a folder, or an empty list if the folder does not exist. */
+  /** Returns an empty list if the folder does not exist. */
   list(folder: string): Promise<string[]>
   make(folder: string): Promise<void>
   rename(from: string, to: string): Promise<void>
@@ -33,7 +33,6 @@ function noneIfAbsent(error: NodeJS.ErrnoException): string[] {
   throw error
 }
 
-/** Syncs every file of the folder, then the folder's list of names. */
 export async function syncFolder(files: Files, folder: string): Promise<void> {
   for (const name of await files.list(folder)) await files.sync(join(folder, name))
   await files.sync(folder)

@@ -1,11 +1,11 @@
-// Rule: a set of keys that is sorted only when a range is read. Puts are frequent and reads of ranges are
-// rare, so most sorting is saved.
+// Rule: a set of keys that is sorted only when a range is read, because puts are frequent and reads of ranges
+// are rare.
 
 export class SortedKeys {
   #sorted: string[] = []
   #added: string[] = []
 
-  /** Adds the key. The caller may add the same key again. */
+  /** The caller may add the same key again. */
   add(key: string): void {
     this.#added.push(key)
   }
@@ -34,7 +34,7 @@ export function lowerBound(sorted: readonly string[], key: string): number {
   return low
 }
 
-/** Merges two sorted lists. The result has each key once. */
+/** The result has each key once. */
 function merged(a: readonly string[], b: readonly string[]): string[] {
   const out: string[] = []
   let i = 0

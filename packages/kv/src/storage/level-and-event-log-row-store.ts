@@ -17,7 +17,6 @@ const BEHIND = Uint8Array.of(SPACE.events + 1)
 
 const isEvent = (key: Uint8Array): boolean => key[0] === SPACE.events
 
-/** Splits a batch into the rows of the event log and the rows of LevelDB. */
 export function split(batch: readonly RowChange[]): { withEventLog: RowChange[]; others: RowChange[] } {
   const withEventLog: RowChange[] = []
   const others: RowChange[] = []
@@ -67,10 +66,7 @@ export class RowsWithEventLog implements RowStore {
     return new ViewWithEventLog(this.#level.view(), this.#eventLog.view())
   }
 
-  /**
-   * Compacts LevelDB. The event log needs no compaction, because it removes each file when no event of the
-   * file is in use.
-   */
+  /** The event log needs no compaction, because it removes each file when no event of the file is in use. */
   compact(): Promise<void> {
     return this.#level.compact()
   }
@@ -95,7 +91,6 @@ class ViewWithEventLog implements RowView {
     this.#eventLog = eventLog
   }
 
-  /** Reads a page of the range from both stores, in the order of the keys. */
   async page(range: RowRange, rows: number, bytes: number): Promise<RowPage> {
     const found: Row[] = []
     let size = 0

@@ -16,10 +16,7 @@ export interface LevelFigures {
 const LEVELS = 7
 const MIB = 1024 * 1024
 
-/**
- * Converts `text`, which is LevelDB's property 'leveldb.stats', into numbers. This property does not list
- * levels without tables.
- */
+/** `text` is LevelDB's property 'leveldb.stats', which does not list levels without tables. */
 export function levelFigures(text: string): LevelFigures {
   const tables = Array.from({ length: LEVELS }, () => 0)
   let [mergeSeconds, mergeRead, mergeWritten] = [0, 0, 0]

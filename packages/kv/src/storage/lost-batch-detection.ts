@@ -1,10 +1,10 @@
-// Rule: adds a numbered row, called batch row, to every batch. So the store notices a batch that LevelDB has
-// lost.
+// Rule: adds a numbered row, called batch row, to every batch, so that the store notices a batch that LevelDB
+// has lost.
 //
 // When LevelDB opens, it skips a damaged part of its log without an error. The batches in that part are gone,
-// and later batches are still there. So each batch writes a batch row with the next number, and removes old
-// batch rows. By then LevelDB has moved the batches of these old rows from its log to its tables. When the
-// store opens, the numbers of the batch rows must have no gap.
+// and later batches are still there. So each batch writes a batch row with the next number. It also removes
+// old batch rows, after LevelDB has moved their batches from its log to its tables. When the store opens, the
+// numbers of the batch rows must have no gap.
 //
 //   key    0x00 'b' u48be number
 //   value  the row's checksum | f64le bytes written so far | f64le number of the oldest batch row still kept
@@ -22,8 +22,7 @@ export const BATCH_ROWS = { start: Uint8Array.of(0, 0x62), end: Uint8Array.of(0,
 
 /**
  * In bytes. LOG_BYTES: LevelDB begins a new log after this many bytes, and keeps at most two logs.
- * KEEP_BYTES: the store keeps the batch rows of the last KEEP_BYTES bytes, which is more than the two logs
- * have together.
+ * KEEP_BYTES: the store keeps the batch rows of the last KEEP_BYTES bytes, which is more than both logs have.
  */
 export const LOG_BYTES = 4 * 1024 * 1024
 const KEEP_BYTES = 4 * LOG_BYTES
@@ -39,7 +38,6 @@ interface BatchRow {
   readonly written: number
 }
 
-/** Returns how many bytes a row adds to LevelDB's log. */
 export const bytesOf = (change: RowChange): number => change.key.length + valueBytes(change) + ROW_BYTES
 
 export class BatchRows {
@@ -48,7 +46,7 @@ export class BatchRows {
   #written = 0
 
   /**
-   * Reads the batch rows of a store, in the order of their keys. Throws ERR_CORRUPT if a batch row is
+   * `rows` are the batch rows of a store, in the order of their keys. Throws ERR_CORRUPT if a batch row is
    * missing.
    */
   static from(rows: readonly Row[]): BatchRows {
@@ -73,8 +71,7 @@ export class BatchRows {
    */
   next(batchBytes: number): RowChange[] {
     const bytes = BATCH_ROW_BYTES + batchBytes
-    // LevelDB writes a batch of any size into one log, so a batch larger than LOG_BYTES also fills only one
-    // log.
+    // LevelDB writes a batch of any size into one log.
     this.#written += Math.min(bytes, LOG_BYTES)
     this.#number++
     this.#rows.push({ number: this.#number, written: this.#written })

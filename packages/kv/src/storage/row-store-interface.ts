@@ -6,14 +6,14 @@ import type { RowKeys } from './compact-list-of-keys.js'
 
 /**
  * One change of a row. A value of undefined removes the row. Any other value begins with its checksum
- * (stored-row-checksum.ts). No code changes the bytes of the value until the batch is written.
+ * (stored-row-checksum.ts). The bytes of the value must not change before the batch is written.
  */
 export interface RowChange {
   readonly key: Uint8Array
   readonly value: Uint8Array | undefined
   /**
-   * More bytes of the value, which follow the bytes in `value`. Only a row of events with large values has
-   * `rest`, so that the large values need not be copied.
+   * More bytes of the value, which follow the bytes in `value`, so that large values need not be copied. Only
+   * a row of events has `rest`.
    */
   readonly rest?: readonly Uint8Array[]
   /**
@@ -35,11 +35,11 @@ export interface RowRange {
   readonly start: Uint8Array | undefined
   readonly end: Uint8Array | undefined
   readonly reverse?: boolean
-  /** True if the caller does not need the values of the rows. The page then has empty values. */
+  /** If true, the page has empty values. */
   readonly keysOnly?: boolean
 }
 
-/** A snapshot of the rows at the moment of its creation. Later writes do not change the view. */
+/** A snapshot of the rows at the moment of its creation. */
 export interface RowView {
   /**
    * Returns the first rows of the range: at most `rows` rows, and not many more than `bytes` bytes. A short
@@ -63,13 +63,12 @@ export interface RowPage {
  *   batch that was being written at that moment, but only the whole batch.
  * - RW5: a read throws ERR_CORRUPT if the checksum of a row does not match. Keys that begin with a zero byte
  *   are reserved for the implementation.
- * - RW6: the store never repeats a failed write, because nobody knows whether the disk has the batch. After a
- *   failed write the store refuses all writes.
- * - RW7: when `write` resolves, the store no longer uses the bytes of the batch, so the caller may reuse
- *   these bytes.
+ * - RW6: after a failed write the store refuses all writes, because nobody knows whether the disk has the
+ *   batch.
+ * - RW7: when `write` resolves, the caller may reuse the bytes of the batch.
  */
 export interface RowStore {
-  /** Returns the value of the row, or undefined if the row does not exist. The caller may keep the value. */
+  /** The caller may keep the value. */
   get(key: Uint8Array): Uint8Array | undefined
   write(batch: readonly RowChange[]): Promise<void>
   view(): RowView
@@ -98,8 +97,8 @@ export interface RowBuilder {
    */
   write(batch: readonly RowChange[]): Promise<void>
   /**
-   * Completes the new store. When the promise resolves, the new store is complete and synced, and
-   * `RowStorage.open` opens the new store from then on. The old store is still open, and its owner closes it.
+   * Completes the new store. After the promise has resolved, `RowStorage.open` opens the new store, which is
+   * synced. The old store is still open, and its owner closes it.
    *
    * If the promise rejects, the next start finds either the old store or the new store, but never a mixture
    * (S4).
@@ -111,7 +110,7 @@ export interface RowBuilder {
 
 /**
  * The place where a member keeps its rows, for example a folder. A storage has at most one live store, which
- * is the store that `open` opens.
+ * `open` opens.
  */
 export interface RowStorage {
   /**
@@ -126,7 +125,7 @@ export interface RowStorage {
   sweep(): Promise<void>
   /**
    * Removes every store. All stores must be closed. A damaged member calls `discard` before it gets its whole
-   * state again from another member.
+   * state from another member.
    */
   discard(): Promise<void>
 }

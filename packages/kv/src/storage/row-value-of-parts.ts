@@ -4,7 +4,7 @@ import type { RowChange } from './row-store-interface.js'
 
 const NO_PARTS: readonly Uint8Array[] = []
 
-/** Returns the length of the value in bytes, or 0 if the row is removed. */
+/** Returns 0 if the row is removed. */
 export function valueBytes({ value, rest = NO_PARTS }: RowChange): number {
   let bytes = value?.length ?? 0
   for (const part of rest) bytes += part.length

@@ -1,7 +1,6 @@
 // Driver: keeps rows in memory, and simulates crashes as if the rows were on a disk. The simulator and tests
 // use this store. A synced write survives a crash. A write that was under way at the crash survives whole or
-// not at all. Every step is deterministic, and every wait is one microtask. (A store with { memory: true }
-// uses memory-level-storage.ts.)
+// not at all. Every step is deterministic. (A store with { memory: true } uses memory-level-storage.ts.)
 
 import { wholeValue } from './row-value-of-parts.js'
 import { EMPTY, assert, binary, copyBytes, fromBinary } from '@latchkey/base'
@@ -19,8 +18,8 @@ import type {
 import { lowerBound } from './lazily-sorted-keys.js'
 
 /**
- * The store calls this function at each step at which a test may let the disk crash or fail. If this function
- * throws, the step fails.
+ * Called at each step at which a test may let the disk crash or fail. If this function throws, the step
+ * fails.
  */
 type DiskFault = (step: 'write' | 'written' | 'build' | 'commit' | 'committed' | 'sweep') => void
 
@@ -60,9 +59,7 @@ class Image {
 /** The simulated disk, which survives a crash. */
 export class SimulatedRowDisk {
   live: Image | undefined
-  /**
-   * How many other stores the disk has besides the live store: stores that are being built, and old stores.
-   */
+  /** How many stores the disk has besides the live store: stores that are being built, and old stores. */
   leftovers = 0
   fault: DiskFault
 
@@ -70,7 +67,7 @@ export class SimulatedRowDisk {
     this.fault = fault
   }
 
-  /** Damages a row: changes bits of one byte of its value. */
+  /** Changes bits of one byte of a row's value. */
   flip(key: Uint8Array, at: number, mask = 1): void {
     const value = this.live?.rows.get(binary(key))
     assert(value !== undefined && at < value.length, 'no such byte')
@@ -138,8 +135,8 @@ interface MemoryPort {
   readonly disk: SimulatedRowDisk
   isAlive(): boolean
   /**
-   * The store calls `begin` with `apply` when a write begins, and with undefined when the write ends. `apply`
-   * returns the image after the write.
+   * Called with `apply` when a write begins, and with undefined when the write ends. `apply` returns the
+   * image after the write.
    */
   begin(apply: (() => Image) | undefined): void
 }

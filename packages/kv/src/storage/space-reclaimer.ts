@@ -2,17 +2,18 @@
 // itself.
 //
 // If rows are removed in the order in which they were added, LevelDB moves old tables down its levels
-// unchanged. LevelDB then never merges these tables with the records that remove their rows. A store of ten
-// megabytes grew to gigabytes, and every start had to check all its tables. Rows that are removed in any
-// other order can keep their space too: LevelDB once kept all tables of 32 MB of deleted rows.
+// unchanged, and never merges them with the records that remove their rows. A store of ten megabytes grew to
+// gigabytes, and every start had to check all its tables. Rows that are removed in any other order can keep
+// their space too: LevelDB once kept all tables of 32 MB of deleted rows.
 //
 // Laws
 // - Only one compaction runs at a time, beside the writes, and no caller waits for it.
 // - A compaction changes no row. A crash during a compaction leaves tables that no manifest names.
 // - If a compaction fails, LevelDB refuses further writes, and the next write reports the error.
 // - A compaction runs only if it frees much space. For rows that are removed in order, it runs after a given
-//   number of removed rows. For other rows, it runs if very many rows were removed. It also runs if existing
-//   rows have less than half of the bytes that the tables use between the first and the last removed key.
+//   number of removed rows. For other rows, it runs after very many removed rows. It also runs if the
+//   existing rows have less than half of the bytes that the tables use between the first and the last removed
+//   key.
 
 import { copyBytes } from '@latchkey/base'
 
@@ -27,7 +28,7 @@ export interface Tables {
   isBelow(bytes: number, start: Uint8Array, end: Uint8Array): Promise<boolean>
 }
 
-/** The kinds of rows whose disk space is freed. The first byte of a row's key names its kind. */
+/** The kinds of rows whose disk space is freed. Each kind is the first byte of its rows' keys. */
 interface ReclaimedSpaces {
   /**
    * For rows that are removed in the order of their insertion: the number of removed rows of a kind after
@@ -40,13 +41,10 @@ interface ReclaimedSpaces {
 
 /**
  * After this number of removed rows comes the first check whether a compaction is worth its cost. The number
- * doubles from one check to the next, so that checks cost little compared with the removals.
+ * doubles from one check to the next.
  */
 const FIRST_LOOK = 16
-/**
- * In bytes. No compaction runs for a range of keys that uses less disk space, because it would free too
- * little.
- */
+/** In bytes. No compaction runs for a range of keys that uses less disk space. */
 const LEAST_BYTES = 2 * 1024 * 1024
 /** In bytes. One check reads no more than this from the tables. */
 const MOST_LOOK_BYTES = 8 * 1024 * 1024
@@ -92,8 +90,8 @@ export class SpaceReclaimer {
   }
 
   /**
-   * Starts a check or a compaction if enough rows were removed. Called when the removals are on the disk, and
-   * before the caller reuses the bytes of the batch.
+   * Starts a check or a compaction if enough rows were removed. Called after the removals are on the disk,
+   * and before the caller reuses the bytes of the batch.
    */
   written(): void {
     for (const removed of this.#removed.values()) removed.keep()
@@ -101,8 +99,8 @@ export class SpaceReclaimer {
     for (const [space, removed] of this.#removed) {
       const worth = this.#spaces.queues[space]
       if (removed.rows < (worth ?? removed.lookAt)) continue
-      // In a queue, all rows before the last removed row are removed too. So the compaction of a queue begins
-      // at the first possible key of its key space.
+      // In a queue, all rows before the last removed row are removed too. So the compaction begins at the
+      // first possible key of the key space.
       const work =
         worth === undefined ? this.#look(space, removed) : this.#compact(space, Uint8Array.of(space))
       return this.#alone(work)

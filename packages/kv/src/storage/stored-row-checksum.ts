@@ -6,10 +6,10 @@
 // LevelDB checks nothing when it reads, so only this checksum shows that a byte has changed (D18). A reader
 // refuses a row with a wrong checksum with ERR_CORRUPT.
 //
-// The sum begins with four zero bytes in the place of the checksum. So neither the writer nor the reader
-// needs a separate view of the body. The reader starts the sum with the stored checksum instead of 0. The
-// result is the same, because the crc32 of four bytes depends only on these bytes xor the starting value. The
-// key comes last, so that the sum of one body can be used for rows with several keys.
+// The four zero bytes stand in the place of the checksum, so no separate view of the body is needed. The
+// reader starts the sum with the stored checksum instead of 0, with the same result, because the crc32 of
+// four bytes depends only on these bytes xor the starting value. The key comes last, so that the sum of one
+// body can be used for rows with several keys.
 
 import { checksum, elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -23,7 +23,7 @@ export const CHECKSUM_BYTES = 4
 export const setChecksum = (key: Uint8Array, value: Uint8Array): number =>
   setChecksumFor(shortChecksum(key), value)
 
-/** Does the same as `setChecksum`, for a caller that already has the checksum of the key. */
+/** For a caller that already has the checksum of the key. */
 function setChecksumFor(keyChecksum: number, value: Uint8Array): number {
   writeChecksum(value, 0)
   const crc = withWord(checksum(value), keyChecksum)
@@ -58,12 +58,11 @@ export function withChecksum(key: Uint8Array, body: Uint8Array): Uint8Array {
   return value
 }
 
-/** Returns the checksum that is stored in the row. */
 export const storedChecksum = (value: Uint8Array): number => u32(value, 0)
 
 /**
- * Computes the checksum that the row should have. The sum starts with the stored checksum, which cancels out
- * the same four bytes at the beginning of `value`. So the stored checksum does not change the result.
+ * Computes the checksum that the row should have. The stored checksum does not change the result: as the
+ * start of the sum it cancels out the same four bytes at the beginning of `value`.
  */
 export const rightChecksum = (key: Uint8Array, value: Uint8Array): number =>
   withWord(checksum(value, storedChecksum(value)), shortChecksum(key))

@@ -1,4 +1,5 @@
-// Driver: state machines that apply random entries. The tests of crashes, snapshots and replicas share them.
+// Driver: state machines that apply entries, and hashes of their states, for the tests of crashes, snapshots
+// and replicas.
 
 import type { Entry } from '@latchkey/raft/core'
 import { KvMachine } from '../key-value-state-machine.js'

@@ -44,7 +44,6 @@ function handleOf(file: File, reader: Reader): EventLogHandle {
   }
   return {
     size: async () => reader.bytes().length,
-    // The simulated disk writes all bytes or fails. A short write is one of its failures.
     write: async (parts, at) => {
       const bytes = Buffer.concat(parts)
       await wait((done) => file.write(at, bytes, done))

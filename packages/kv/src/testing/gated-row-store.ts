@@ -1,4 +1,4 @@
-// Driver: the simulated disk, whose writes and reads of pages wait until the test releases them.
+// Driver: the simulated row store, whose writes and reads of pages wait until the test releases them.
 
 import { SimulatedRowStorage } from '../storage/simulated-row-store.js'
 import type { RowStore, RowView } from '../storage/row-store-interface.js'

@@ -5,7 +5,6 @@ import { binary } from '@latchkey/base'
 import { type PartyOf, type PartyResult, PARTY_OF } from '@latchkey/protocol'
 import type { BarrierRow, PartyRow, PartyTransaction } from '../rules/latch-and-barrier-tables.js'
 
-/** The transaction on maps, without any index. */
 export class MapParties implements PartyTransaction {
   readonly latches = new Map<string, number>()
   readonly barriers = new Map<string, BarrierRow>()

@@ -1,4 +1,4 @@
-// Rule: a random workload with every kind of command. The same seed always gives the same entries.
+// Rule: random log entries with every kind of command. The same seed always gives the same entries.
 
 import { type Random, seededRandom, utf8 } from '@latchkey/base'
 import { type Command, type FlowArg, KIND, OP, type Step, encodeCommand, lockKeyOf } from '@latchkey/protocol'
@@ -12,8 +12,8 @@ export interface Workload {
 }
 
 /**
- * Returns a random workload. The first entries open sessions. Then come `length` entries of a few commands
- * each, with retries and pauses.
+ * The first entries open sessions. Then come `length` entries of a few commands each, with retries and
+ * pauses.
  */
 export function drawWorkload(seed: number | string, length: number): Entry[] {
   const random = seededRandom(seed)

@@ -34,7 +34,6 @@ export class HandClock implements Clock {
     this.#timers.push(timer)
     return { cancel: () => void (this.#timers = this.#timers.filter((one) => one !== timer)) }
   }
-  /** How many timers are set. */
   get armed(): number {
     return this.#timers.length
   }
@@ -47,7 +46,6 @@ export class HandClock implements Clock {
 }
 
 export const k = utf8
-/** A record of a session's command, for an entry. */
 export const record = (session: number, number: number, command: Command, done = 0): CommandRecord => ({
   session,
   number,
@@ -142,7 +140,6 @@ export class World {
     return (await this.run(command))[0]
   }
 
-  /** Closes the state machine in an orderly way, and starts it again. */
   async restart(): Promise<void> {
     await this.machine.close()
     await this.reopen()

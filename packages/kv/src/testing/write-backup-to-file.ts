@@ -1,10 +1,9 @@
-// Test: reads a whole backup as a file, as a client does.
+// Test: writes a whole backup to a file, as a client does.
 
 import { writeFileSync } from 'node:fs'
 import { type BackupResult, READ } from '@latchkey/protocol'
 import type { KvMachine } from '../key-value-state-machine.js'
 
-/** All pieces of one backup. */
 async function backupOf(machine: KvMachine): Promise<Buffer> {
   const pieces: Uint8Array[] = []
   let view = 0

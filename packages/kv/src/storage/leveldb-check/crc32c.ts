@@ -1,5 +1,5 @@
-// Rule: computes crc32c (Castagnoli), which is the checksum of LevelDB's files. With eight tables, the
-// function sums eight bytes at a time.
+// Rule: computes crc32c (Castagnoli), which is the checksum of LevelDB's files. With eight tables, the loop
+// takes eight bytes at a time.
 
 import { checksumTable } from '@latchkey/base'
 
@@ -19,7 +19,6 @@ function withZeros(zeros: number): Int32Array {
   return table
 }
 
-/** Returns the checksum of bytes[from, to). */
 export function crc32c(bytes: Uint8Array, from: number, to: number): number {
   let crc = -1
   let at = from
@@ -50,7 +49,7 @@ const word = (bytes: Uint8Array, at: number): number =>
   ((bytes[at + 2] as number) << 16) |
   ((bytes[at + 3] as number) << 24)
 
-/** Returns the masked form of a checksum. LevelDB's files have checksums in this form. */
+/** LevelDB's files have checksums in this form. */
 export function masked(crc: number): number {
   return ((((crc >>> 15) | (crc << 17)) >>> 0) + 0xa282ead8) >>> 0
 }

@@ -1,6 +1,5 @@
 // Door: reads the numbers of the tables in use from a LevelDB manifest. An interrupted compaction may leave a
-// half-written table, which no manifest names. When LevelDB opens, it removes that table or writes another
-// table with the same number.
+// half-written table. No manifest names such a table, and LevelDB removes or replaces it.
 //
 //   file    blocks of 32 KiB with records one after the other; none begins in a block's last 6 bytes
 //   record  u32le masked crc32c of kind and bytes | u16le length | u8 kind | bytes
@@ -16,8 +15,8 @@ const HEADER = 7
 const [WHOLE, FIRST, MIDDLE, LAST] = [1, 2, 3, 4]
 
 /**
- * Returns the numbers of the tables in use, or undefined if the manifest cannot be read. If the machine
- * stopped while LevelDB wrote the last record, that record is incomplete, and this function ignores it.
+ * Returns the numbers of the tables in use, or undefined if the manifest cannot be read. An incomplete last
+ * record, which a crash has left, is ignored.
  */
 export function tablesOf(manifest: Buffer): ReadonlySet<number> | undefined {
   const edits = editsOf(manifest)

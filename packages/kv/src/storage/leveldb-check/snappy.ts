@@ -1,5 +1,5 @@
 // Door: decompresses a block that LevelDB has compressed with Snappy. Only the indexes of tables are
-// decompressed here. These indexes are small, and their checksums were checked before.
+// decompressed here, which are small and have right checksums.
 //
 //   varint length of the whole | pieces, by the low two bits of their first byte:
 //     00  literal: u6 length - 1 | bytes; 60 to 63: the length is in the 1 to 4 bytes that follow
@@ -15,7 +15,7 @@ import { Varints } from './varints.js'
 /** In bytes, the largest index of a table that is decompressed. */
 const MOST_BYTES = 64 * 1024 * 1024
 
-/** Returns the decompressed block, or undefined if the block is not valid Snappy. */
+/** Returns undefined if the block is not valid Snappy. */
 export function unsnappied(block: Buffer): Buffer | undefined {
   const length = new Varints(block).next()
   if (!(length <= MOST_BYTES)) return undefined
@@ -66,8 +66,8 @@ function copy(block: Buffer, at: number, tag: number): Piece | undefined {
 }
 
 /**
- * Repeats bytes of the output. If the distance is shorter than the length, the loop also repeats bytes that
- * it has just written. Returns false for a distance beyond the start of the output.
+ * If the distance is shorter than the length, the loop also repeats bytes that it has just written. Returns
+ * false for a distance beyond the start of the output.
  */
 function repeat(out: Buffer, made: number, { length, distance }: Piece): boolean {
   if (distance > made) return false

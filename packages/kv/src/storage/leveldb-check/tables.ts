@@ -1,7 +1,6 @@
-// Door: checks every block of LevelDB's table files. LevelDB checks nothing when it reads. A changed bit in a
-// key can hide an existing row, and no checksum of a row can show this change. So this file checks every
-// block of every table before a store is opened. For a million small rows (164 MB) the check takes 0.3 s on
-// an idle machine.
+// Door: checks every block of LevelDB's table files, before a store is opened. LevelDB checks nothing when it
+// reads. A changed bit in a key can hide an existing row, and no checksum of a row can show this change. For
+// a million small rows (164 MB) the check takes 0.3 s on an idle machine.
 //
 //   file    block | ... | footer (48 bytes)
 //   block   bytes | u8 compression | u32le masked crc32c of bytes and compression

@@ -17,7 +17,7 @@ export class Varints {
     return this.#at >= this.#bytes.length
   }
 
-  /** Skips `bytes` bytes. If `bytes` is NaN, the reader goes to the end. */
+  /** If `bytes` is NaN, the reader goes to the end. */
   skip(bytes: number): void {
     this.#at = bytes >= 0 ? this.#at + bytes : this.#bytes.length
   }
