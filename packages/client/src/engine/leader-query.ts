@@ -39,7 +39,10 @@ interface LeaderQueryPorts {
 const PATIENCE = 0.75
 const LEAST_PATIENCE = 500
 const MOST_PATIENCE = 3_000
-/** In ms: the pause before the store asks another member. It doubles after each member that did not help. */
+/**
+ * In ms: the pause before the store asks another member. The pause doubles after each member that did not
+ * help.
+ */
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
 

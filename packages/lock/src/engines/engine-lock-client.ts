@@ -1,4 +1,4 @@
-// Driver: owns one client of a lock engine: its lock objects, and what happens when it closes.
+// Driver: owns one client of a lock engine: its lock objects, and its close.
 
 import { uptime } from 'node:os'
 import { type Clock, systemClock } from '@latchkey/base'

@@ -64,8 +64,8 @@ export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): Ti
  * Cancels or releases every ticket of the list. Returns for each ticket the token of its released hold, or 0.
  *
  * Law: all holds and waits of the list end before any lock is granted again. Without this law: a caller waits
- * for two of the locks, and a later caller waits for the first lock alone. The later caller gets the first
- * lock, because the second lock is not free yet.
+ * for two of the locks, and a later caller waits for the first lock alone. The first lock is granted again
+ * before the hold of the second lock has ended, so the later caller overtakes the earlier caller.
  */
 export function releaseAll(tx: LockTransaction, list: readonly TicketArg[]): number[] {
   const changed: [key: Uint8Array, code: number][] = []
