@@ -34,17 +34,17 @@ import { membersOf } from '../core/index.js'
 import type { MemberId, Membership } from '../core/types.js'
 import type { PeerInfo } from '../net/index.js'
 
-/** What a member's data directory stores about its cluster, in addition to the log. */
+/** What a member's data directory stores about its cluster, besides the log. */
 export interface DirectoryNote {
-  /** When the data directory was made, in ISO format. Undefined for a member without a data directory. */
+  /** In ISO format. Undefined for a member without a data directory. */
   readonly born: string | undefined
-  /** Returns true if `url` is or was the address of member `id` in the directory's cluster. */
+  /** True if `url` is or was the address of member `id` in the directory's cluster. */
   knows(id: MemberId, url: string): boolean
   /** Stores the current members and their addresses. */
   learn(members: Readonly<Record<MemberId, string>>): void
 }
 
-/** Keeps the addresses in memory, for a member without a directory. */
+/** For a member without a data directory. */
 export function noteInMemory(): DirectoryNote {
   const known = new Set<string>()
   return {
@@ -61,9 +61,9 @@ export interface OneClusterPorts {
   /** The addresses of the members from this member's options. */
   readonly given: Readonly<Record<MemberId, string>>
   readonly note: DirectoryNote
-  /** The id of the only cluster that this member may belong to, or undefined. */
+  /** The id of the only cluster that this member may belong to. Undefined if the options name no cluster. */
   readonly expected: string | undefined
-  /** Returns the id of this member's cluster, or '' while the id is unknown. */
+  /** '' while the id is unknown. */
   readonly clusterId: () => string
   readonly clock: Clock
   /** In ms, how long this member waits for the answers of unknown members. */
@@ -86,7 +86,6 @@ export class OneCluster {
     this.#ports = ports
   }
 
-  /** The unknown members, and the addresses at which they are asked. */
   get unknownMembers(): Readonly<Record<MemberId, string>> {
     return this.#unknownMembers
   }
@@ -97,9 +96,8 @@ export class OneCluster {
   }
 
   /**
-   * Finds the unknown members again, stores the addresses of `membership` as known, and judges the answers.
-   * The first call starts the time limit if there are unknown members. Called with the membership in force,
-   * at the start and after each change.
+   * Called with the membership in force, at the start and after each change. The first call starts the time
+   * limit if there are unknown members.
    */
   look(membership: Membership): void {
     const { id, given, note, clock, patience } = this.#ports
@@ -116,8 +114,8 @@ export class OneCluster {
   }
 
   /**
-   * Notes the answer of an unknown member and judges all answers. Called when the member `id`, which was
-   * dialled at `url`, has proved its identity and has admitted or refused this member.
+   * Called when the member `id`, which was dialled at `url`, has proved its identity and has admitted or
+   * refused this member.
    */
   answered(id: MemberId, url: string, info: PeerInfo): void {
     if (!Object.hasOwn(this.#unknownMembers, id) || this.#unknownMembers[id] !== url) return
@@ -125,10 +123,7 @@ export class OneCluster {
     this.judge()
   }
 
-  /**
-   * Stops this member if an unknown member belongs to another cluster. If all unknown members belong to this
-   * cluster, ends the waiting. Called after each answer, and when this member's cluster gets its id.
-   */
+  /** Called after each answer, and when this member's cluster gets its id. */
   judge(): void {
     const own = this.#ports.clusterId()
     const { expected } = this.#ports
@@ -143,8 +138,8 @@ export class OneCluster {
   }
 
   /**
-   * Stops this member, because its options name the id of a cluster, and it would have to draw a new id.
-   * Called when this member leads a new cluster that has no id yet.
+   * Called when this member leads a new cluster that has no id yet. A member whose options name a cluster id
+   * must not draw a new id.
    */
   refuseToFound(): void {
     this.#ports.stop(this.#notExpected('is of no cluster yet, and would found one'))

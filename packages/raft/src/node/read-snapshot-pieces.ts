@@ -38,8 +38,8 @@ export class SnapshotOut {
   }
 
   /**
-   * The lowest index of the snapshots that are being sent, or undefined. Entries after this index must stay
-   * in the log, because the receiver needs them next (S9).
+   * The lowest index of the snapshots that are being sent. Entries after this index must stay in the log,
+   * because the receiver needs them next (S9).
    */
   oldest(): number | undefined {
     const indices = [...this.#sending.values()].map(({ reader }) => reader.state.position.index)
@@ -48,7 +48,7 @@ export class SnapshotOut {
 
   /**
    * Reads the piece at `offset` of the view (a copy of the state) at `index`. If no view at `index` is open,
-   * a new view is opened, and its first piece is read.
+   * the first piece of a new view is read.
    */
   read(to: MemberId, offset: number, index: number | undefined): void {
     if (this.#opening.has(to)) return
@@ -92,7 +92,7 @@ export class SnapshotOut {
       sending.busy = false
       this.#ports.piece(to, sending.last)
     } catch (error) {
-      // If the transfer has ended during the read, nobody needs this piece, so its error is ignored.
+      // The transfer has ended during the read, so the error is ignored.
       if (this.#sending.get(to) !== sending) return
       this.end(to)
       this.#ports.failed(to, error)

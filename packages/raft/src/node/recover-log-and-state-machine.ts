@@ -46,8 +46,8 @@ export const isOneOfMany = ({ members, join }: ReplicaOptions) =>
   !join && Object.keys(members ?? {}).length > 1
 
 /**
- * True if this log has never recorded a term, an entry or a cluster id. So this member has never voted, or
- * acknowledged an entry, with this log.
+ * True if this log has never recorded a term, an entry or a cluster id. So with this log, this member has
+ * neither voted nor acknowledged an entry.
  */
 export function isUnborn({ hardState, entries, start, identity }: Recovered): boolean {
   return (
@@ -114,8 +114,8 @@ function extentOf(start: LogPosition, entries: readonly Entry[]) {
 }
 
 /**
- * Returns the hard state for a log that drops its entries and begins again after this position. A restored
- * backup may have a higher term than this log. This member has not voted in that term.
+ * The hard state for a log that drops its entries and begins again after this position. A restored backup may
+ * have a higher term than this log. This member has not voted in that term.
  */
 function hardStateBehind({ term }: LogPosition, { hardState }: Recovered): HardState {
   return hardState.term >= term ? hardState : { term, vote: undefined }

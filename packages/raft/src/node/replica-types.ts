@@ -13,9 +13,8 @@ export interface ReplicaOptions {
   readonly group?: number
   /**
    * The addresses of all voters of a new cluster, including this member. The first start writes them to the
-   * log. At a later start the log's members count. Then these addresses only help to find members that have
-   * moved (member-addresses.ts) or belong to another cluster (data-directory-in-wrong-cluster.ts). Undefined
-   * means a cluster of one member.
+   * log. At a later start these addresses only help to find members that have moved (member-addresses.ts) or
+   * belong to another cluster (data-directory-in-wrong-cluster.ts). Undefined means a cluster of one member.
    */
   readonly members: Readonly<Record<MemberId, string>> | undefined
   /**
@@ -47,35 +46,28 @@ export interface ReplicaPorts {
    * without a data directory.
    */
   readonly note?: DirectoryNote | undefined
-  /**
-   * Called when this member may serve clients. Before that, this member asks some members to which cluster
-   * they belong: the members that its options name at an address unknown to its log. Each of them has
-   * answered, or was silent for too long.
-   */
+  /** Called when this member may serve clients (data-directory-in-wrong-cluster.ts). */
   asked?(): void
   transport(self: TransportOwner): Transport
   /** Returns 128 random bits as text. */
   readonly newId: () => string
   /** Called for a message of the layer above Raft. */
   app?(from: MemberId, bytes: Uint8Array): void
-  /**
-   * Called when the connection to a member is closed. The outcome of requests on that connection is unknown.
-   */
+  /** The outcome of requests on a closed connection is unknown. */
   gone?(id: MemberId): void
   /** Called when a member has connected. */
   met?(id: MemberId): void
 }
 
-/** The questions that a transport asks its member. */
 export interface TransportOwner {
   /** Returns the reason to refuse the peer, or undefined to admit it. */
   admit(info: Pick<PeerInfo, 'id' | 'incarnation' | 'clusterId'>): string | undefined
   /**
-   * Returns undefined if `id` is in this member's applied membership, otherwise the index up to which this
-   * member has applied the log. The index is sent in the handshake. The peer compares the index with its own
-   * log, to find out whether the peer was removed or is still being added.
+   * Returns undefined if `id` is in this member's applied membership, otherwise this member's applied index.
+   * The peer compares the index with its own log, to find out whether the peer was removed or is still being
+   * added.
    */
   missing(id: MemberId): number | undefined
-  /** Returns what this member sends about itself in a handshake. */
+  /** What this member sends about itself in a handshake. */
   identity(): { readonly incarnation: string; readonly clusterId: string; readonly born?: string | undefined }
 }

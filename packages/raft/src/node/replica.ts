@@ -28,8 +28,8 @@ import { AutomaticMembershipChanges } from './record-member-ids-and-addresses.js
 import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
 /**
- * In ms, how long this member waits at least for the answers of members that its log does not know. This time
- * is longer than the longest attempt to connect (TIMING.connect).
+ * In ms, the shortest wait for the answers of members that this member's log does not have. An attempt to
+ * connect (TIMING.connect) never takes longer.
  */
 const LEAST_PATIENCE = 2_500
 
@@ -171,21 +171,21 @@ export class Replica {
   }
 
   /**
-   * True while this member serves no client, because it waits for members that its log does not know
+   * True while this member serves no client, because it waits for members that its log does not have
    * (data-directory-in-wrong-cluster.ts).
    */
   get isAsking(): boolean {
     return this.#oneCluster.isAsking
   }
 
-  /** The id of this member's cluster, or '' while the id is unknown. */
+  /** '' while the id is unknown. */
   get clusterId(): string {
     return this.#identity.clusterId
   }
 
   /**
-   * The members of a new cluster that this new member still waits for before it votes. Undefined if it does
-   * not wait.
+   * The members of a new cluster that this new member still waits for before it votes. Undefined if this
+   * member does not wait.
    */
   get firstStartWaitsFor(): readonly MemberId[] | undefined {
     return this.#votingDelay.waitsFor
@@ -258,14 +258,14 @@ export class Replica {
 
   /**
    * Logs a warning if the members in the options differ from the members in the log. The members in the log
-   * are used. member-addresses.ts decides whether members have moved.
+   * are used.
    */
   #compareMembers(): void {
     const { members, id, join } = this.#options
     const { membership } = this.node.raft
     if (members === undefined || join || membersOf(membership).length === 0) return
     const [given, known] = [members, Object.fromEntries(urlsOf(membership))]
-    // A cluster of one member has no address in its log, and the leader adds the address later. So a missing
+    // A cluster of one member has no address in its log until the leader adds the address. So a missing
     // address is no difference.
     const differs = (one: string) => given[one] !== known[one] && !(one === id && known[one] === '')
     const others = [...new Set([...Object.keys(given), ...Object.keys(known)])].filter(differs)
@@ -275,7 +275,7 @@ export class Replica {
 
   /**
    * Called with each committed membership. A new cluster's id is written to the log, and is sent in each
-   * handshake from now on. The id never changes.
+   * handshake from now on.
    */
   #noteCluster({ cluster }: Membership): void {
     if (cluster === undefined || this.#identity.clusterId === cluster) return
@@ -297,8 +297,8 @@ export class Replica {
 
   /**
    * Returns the reason to refuse a peer, or undefined to admit it. A peer of this cluster is admitted even if
-   * this member's log does not know it: a member that lags does not know the latest members, and one of them
-   * may lead. A peer whose removal is not committed is admitted too, because the commit may need it (M11).
+   * this member's log does not have it: this member may lag, and the peer may be the leader. A peer whose
+   * removal is not committed is admitted too, because the commit may need it (M11).
    */
   #admit({
     id,
@@ -314,10 +314,7 @@ export class Replica {
     return `${id} has another directory than the one it joined with: remove ${id}, then start it with join: true and add it again`
   }
 
-  /**
-   * Returns undefined if `id` is in the applied membership. Otherwise returns the index up to which this
-   * member has applied the log.
-   */
+  /** Returns undefined if `id` is in the applied membership, otherwise the applied index. */
   missing(id: MemberId): number | undefined {
     const { membership, position } = this.node.applied
     const members = membersOf(membership)
@@ -326,8 +323,8 @@ export class Replica {
 
   /**
    * A connected member whose membership does not contain this member, and whose applied index is at least
-   * this member's commit index. If there is such a member, this member was removed or is still being added.
-   * Undefined if there is none.
+   * this member's commit index. Because of such a member, this member knows that it was removed or is still
+   * being added.
    */
   get missedBy(): MemberId | undefined {
     const { commit } = this.node.raft
@@ -336,8 +333,8 @@ export class Replica {
   }
 
   /**
-   * Called when the member `by` reports, on an existing connection, that the membership of `by` does not
-   * contain this member.
+   * Called when the member `by` reports, on an existing connection, that its membership does not contain this
+   * member.
    */
   reportedNotMember(by: MemberId, index: number): void {
     const info = this.#met.get(by)

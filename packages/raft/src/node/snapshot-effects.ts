@@ -74,8 +74,8 @@ export class Snapshots {
   }
 
   /**
-   * Returns true if the message is a piece of a snapshot that must wait for the disk. The message is passed
-   * to the core later.
+   * True if the message is a piece of a snapshot that must wait for the disk. The message is passed to the
+   * core later.
    */
   holds(message: Message, incarnation: string | undefined): boolean {
     if (message.type !== 'snapshot' || !this.#in.full) return false

@@ -18,23 +18,19 @@ export interface SnapshotReader {
 export interface SnapshotWriter {
   write(chunk: Uint8Array): Promise<void>
   /**
-   * Replaces the state by the snapshot. Resolves when the new state is complete, checked and durable. If the
-   * promise rejects, the old state is unchanged.
+   * Resolves when the new state is complete, checked and durable. If the promise rejects, the old state is
+   * unchanged.
    */
   install(): Promise<void>
   abort(): Promise<void>
 }
 
 export interface StateMachine {
-  /**
-   * Opens the state on disk. Returns the position of the last durable batch, or undefined if the state is
-   * new.
-   */
+  /** Returns the position of the last durable batch. Undefined if the state is new. */
   open(): Promise<AppliedState | undefined>
   /**
    * Applies entries in order. The node makes one call at a time. The result has one element for each entry.
-   * Only an entry of kind 'commands' has answers: one for each command, in order. `membershipAt` returns the
-   * membership at an entry.
+   * Only an entry of kind 'commands' has answers: one for each command, in order.
    *
    * The method returns a promise only if it has to wait. An error stops the member, because skipping an entry
    * would make the states of the members differ.
@@ -43,14 +39,11 @@ export interface StateMachine {
     entries: readonly Entry[],
     membershipAt: (index: number) => Membership,
   ): readonly Applied[] | Promise<readonly Applied[]>
-  /** Returns the position up to which the state is durable. The log may be compacted up to this position. */
+  /** The position up to which the state is durable. The log may be compacted up to this position. */
   durable(): LogPosition
   /** Resolves when all entries that are applied now are durable. */
   flush(): Promise<void>
-  /**
-   * Returns the earliest cluster time at which a lease or another deadline ends, or undefined if there is no
-   * deadline (CT4).
-   */
+  /** The earliest cluster time at which a lease or another deadline ends (CT4). */
   nextDeadline(): number | undefined
   snapshot(): Promise<SnapshotReader>
   receive(state: AppliedState): Promise<SnapshotWriter>
@@ -65,12 +58,12 @@ export interface Applied {
 
 export interface MachineAnswer {
   /**
-   * The encoded answer. A getter may encode the answer at its first use, because the answer is read only if a
-   * caller waits for it.
+   * A getter may encode the answer at its first use, because the answer is read only if a caller waits for
+   * it.
    */
   readonly bytes: Uint8Array
   /**
-   * True if this is the stored answer of an earlier attempt of the same command. Such an answer does not
+   * True if this is the stored answer of an earlier attempt of the same command. A stored answer does not
    * prove that this member leads now (CT5).
    */
   readonly fromTable: boolean

@@ -8,10 +8,10 @@ import type { Entry, Membership } from '../core/types.js'
 import type { StateMachine } from './state-machine-interface.js'
 
 export interface MachineHarness {
-  /** Returns a new state machine on an empty disk, not opened. */
+  /** The new state machine is on an empty disk and is not open. */
   make(): StateMachine
   /**
-   * Simulates a crash: everything that is not durable is lost. Returns a new state machine on the same disk.
+   * Simulates a crash: all data that is not durable is lost. Returns a new state machine on the same disk.
    */
   crash(machine: StateMachine): Promise<StateMachine>
   /**

@@ -36,7 +36,7 @@ export class Ticker {
     this.#tick()
   }
 
-  /** Stops the timer. No later call of `within` sets it again. */
+  /** No later call of `within` sets the timer again. */
   stop(): void {
     this.#timer?.cancel()
     this.#at = Number.NEGATIVE_INFINITY

@@ -29,17 +29,14 @@ export class VotingDelay {
     this.#state = fresh ? 'waiting' : 'open'
   }
 
-  /** The voters that have not answered yet. Undefined if this member does not wait. */
+  /** Undefined if this member does not wait. */
   get waitsFor(): readonly MemberId[] | undefined {
     if (this.#state !== 'waiting') return undefined
     const voters = this.#ports.voters()
     return voters.filter((id) => id !== this.#ports.id && !this.#answers.has(id))
   }
 
-  /**
-   * True if this member handles Raft messages. While it waits, it handles none, because it must not
-   * acknowledge anything.
-   */
+  /** A member that waits handles no Raft messages, because it must not acknowledge anything. */
   get acceptsMessages(): boolean {
     return this.#state === 'open' || this.#state === 'following'
   }

@@ -14,10 +14,7 @@
 
 type VotingDecision = 'wait' | 'vote' | 'follow' | 'refuse'
 
-/**
- * The answer of another member: the id of its cluster ('' if it has none yet), and whether it refused this
- * member.
- */
+/** `clusterId` is '' if the other member has no cluster yet. `refused` is true if it refused this member. */
 export interface Answer {
   readonly clusterId: string
   readonly refused: boolean

@@ -38,7 +38,7 @@ interface DirLock {
   release(): Promise<void>
 }
 
-/** The parts of a lock file's name that identify its process. A part that the system does not tell is '0'. */
+/** The parts of a lock file's name that identify its process. An unknown part is '0'. */
 export interface ProcessName {
   readonly pid: number
   readonly start: string
@@ -71,10 +71,7 @@ function parse(file: string): Opener | undefined {
 const draw = ({ pid, start, namespace, boot }: ProcessName, nonce: string): string =>
   `lock.${pid}.${start}.${namespace}.${boot}.${nonce}`
 
-/**
- * Locks the directory for this process. Rejects with ERR_DIR_LOCKED if the directory is already open, in
- * another process or in this process.
- */
+/** Rejects with ERR_DIR_LOCKED if the directory is already open, in another process or in this process. */
 export async function lockDirectory(
   dir: string,
   clock: Clock,
@@ -96,8 +93,8 @@ export async function lockDirectory(
 }
 
 /**
- * Rejects with ERR_DIR_LOCKED if the directory is open or is being opened, in another process or in this
- * process. This function creates no file and does not wait.
+ * Rejects with ERR_DIR_LOCKED if the directory is open or is being opened, in any process. This function
+ * creates no file and does not wait.
  */
 export async function refuseLocked(dir: string, processes = systemProcesses): Promise<void> {
   const self = await processes.self()
@@ -168,8 +165,7 @@ const locked = (dir: string, { process: { pid } }: Opener): LatchkeyError =>
   )
 
 /**
- * Reads process ids and start times from /proc. On systems without /proc, a process is identified by its id
- * alone.
+ * Reads process ids and start times from /proc. On systems without /proc, only its id identifies a process.
  */
 export const systemProcesses: Processes = {
   async self() {
@@ -192,7 +188,7 @@ export const systemProcesses: Processes = {
 }
 
 interface Status {
-  /** When the process started, in clock ticks since the machine booted. */
+  /** In clock ticks since the machine booted. */
   readonly start: string
   /** True if the process has ended but is still in the process table (a zombie). */
   readonly over: boolean
@@ -201,16 +197,16 @@ interface Status {
 async function statusOf(pid: number): Promise<Status | undefined> {
   const line = await unlessGone(readFile(`/proc/${pid}/stat`, 'utf8'))
   if (line === undefined) return undefined
-  // The second field is the program's name in brackets, and the name may contain spaces and brackets. So the
-  // fields are counted from the last closing bracket.
+  // The second field is the program's name in brackets, which may contain spaces and brackets. So the fields
+  // are counted from the last closing bracket.
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
   const dead = fields[0] === 'Z' || fields[0] === 'X'
   return { start: fields[19] ?? '0', over: dead && (await threadsOf(pid)) <= 1 }
 }
 
 /**
- * Returns the number of threads of a process. A killed process has ended only when its last thread has left
- * the kernel. Until then a thread may still write to the disk.
+ * A killed process has ended only when its last thread has left the kernel. Until then a thread may still
+ * write to the disk.
  */
 async function threadsOf(pid: number): Promise<number> {
   return (await unlessGone(readdir(`/proc/${pid}/task`)))?.length ?? 0

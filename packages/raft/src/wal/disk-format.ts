@@ -14,8 +14,8 @@ export const ENTRY_HEADER_BYTES = 24
 
 /**
  * In bytes, the size of one slot of the durable mark. The durable mark is a small file that says up to which
- * offset the log is durable. The file has two slots, each on its own disk page of 4096 bytes. So a torn write
- * of one slot does not damage the other slot.
+ * offset the log is durable. The two slots of the file are on different disk pages. So a torn write of one
+ * slot does not damage the other slot.
  */
 export const MARK_SLOT_BYTES = 64
 export const MARK_SLOT_AT = [0, 4096] as const
@@ -51,7 +51,7 @@ const SEGMENT_NAME = /^log-(\d{10,16})\.wal$/
 
 export const segmentName = (number: number): string => `log-${String(number).padStart(10, '0')}.wal`
 
-/** Returns the segment number in a file name, or undefined if the file is not a segment. */
+/** Undefined if the file is not a segment. */
 export function segmentNumber(name: string): number | undefined {
   const digits = SEGMENT_NAME.exec(name)?.[1]
   if (digits === undefined) return undefined
@@ -60,8 +60,8 @@ export function segmentNumber(name: string): number | undefined {
 }
 
 /**
- * Returns a checksum of the member's id and its incarnation (the random id of the data directory). Each file
- * of the log contains this number. So recovery notices a file of another member or directory.
+ * A checksum of the member's id and its incarnation (the random id of the data directory). Each file of the
+ * log contains this number. So recovery notices a file of another member or directory.
  */
 export const ownerNumber = (memberId: MemberId, incarnation: string): number =>
   checksum(utf8(`${memberId}\0${incarnation}`))

@@ -38,7 +38,6 @@ export class DurableMarkFile {
   readonly #bytes = Buffer.alloc(MARK_SLOT_BYTES)
   readonly #mark: { -readonly [K in keyof DurableMark]: DurableMark[K] }
   #slot: 0 | 1
-  /** True if the slot must be written before the next sync. */
   #behind = false
   /** True if the slot on disk has the present value of #mark. */
   #isWritten = false
@@ -79,9 +78,7 @@ export class DurableMarkFile {
     this.#want(1, done)
   }
 
-  /**
-   * Makes the present values durable in both slots, so that one damaged slot does not bring back old values.
-   */
+  /** With both slots written, one damaged slot cannot bring back old values. */
   syncBothSlots(done: Done): void {
     this.#want(2, done)
   }
@@ -92,10 +89,7 @@ export class DurableMarkFile {
     this.syncBothSlots((error) => this.#ports.file.close((failed) => done(error ?? failed)))
   }
 
-  /**
-   * Closes the file after the call that is under way, because a file descriptor must not be closed during a
-   * call.
-   */
+  /** A file descriptor must not be closed during a call. */
   #closeWhenIdle(done: Done): void {
     if (this.#busy) this.#whenIdle = () => this.#ports.file.close(done)
     else this.#ports.file.close(done)
@@ -178,9 +172,8 @@ export class DurableMarkFile {
   }
 
   /**
-   * Sets the timer, if it is not set. `advance` is called for every commit, so it does not set the timer
-   * again each time. If the timer fires before the log has been idle for IDLE_MS, #ring sets the timer for
-   * the rest of that time.
+   * `advance` is called for every commit, so it does not set the timer again each time. If the timer fires
+   * before the log has been idle for IDLE_MS, #ring sets the timer for the rest of that time.
    */
   #arm(ms: number): void {
     this.#timer ??= this.#ports.clock.after(ms, this.#ring, { ref: false })

@@ -6,8 +6,8 @@ import { getU64, putU64 } from './little-endian-bytes.js'
 import { MARK_MAGIC, MARK_SLOT_AT, MARK_SLOT_BYTES, type LogOwner, VERSION } from './disk-format.js'
 
 /**
- * The content of one slot. The slot says that all bytes of the log before the offset `reach` were synced. So
- * a log that is shorter or damaged before `reach` has lost data.
+ * One slot says that all bytes of the log before the offset `reach` were synced. So a log that is shorter or
+ * damaged before `reach` has lost data.
  */
 export interface DurableMark extends LogOwner {
   readonly sequence: number
@@ -16,10 +16,7 @@ export interface DurableMark extends LogOwner {
    * a crash interrupted.
    */
   readonly first: number
-  /**
-   * In bytes from the log's beginning: all records before this offset are durable. 0 means that no record is
-   * known to be durable.
-   */
+  /** In bytes from the log's beginning: all records before this offset are durable. */
   readonly reach: number
   /** The checksum of the record that ends at `reach`. */
   readonly checksum: number
@@ -30,9 +27,8 @@ export type MarkRead =
   | { readonly type: 'unreadable' }
   | { readonly type: 'newer'; readonly version: number }
   /**
-   * `slot` is the number of the slot to write next. If both slots are readable, `slot` is the newer slot: its
-   * last write may be unsynced, and the older slot is durable. If one slot is damaged, `slot` is the damaged
-   * slot.
+   * `slot` is the number of the slot to write next: the damaged slot, or the newer slot if both are readable.
+   * The last write of the newer slot may be unsynced, and the older slot is durable.
    */
   | { readonly type: 'mark'; readonly mark: DurableMark; readonly slot: 0 | 1 }
 

@@ -17,10 +17,7 @@
 export type Done = (error?: Error) => void
 
 export interface File {
-  /**
-   * Writes `bytes` at `offset`. If the write begins after the end of the file, the bytes in between are
-   * zeros.
-   */
+  /** If the write begins after the end of the file, the bytes in between are zeros. */
   write(offset: number, bytes: Uint8Array, done: Done): void
   sync(done: Done): void
   commit(offset: number, parts: readonly Uint8Array[], done: Done): void
@@ -49,10 +46,7 @@ export interface FileSystem {
   makeDir(path: string): Promise<void>
   /** Returns the names in a folder, sorted. */
   list(path: string): Promise<readonly string[]>
-  /**
-   * Returns the content of a file, or undefined if the file does not exist. The caller may change the
-   * returned bytes.
-   */
+  /** Undefined if the file does not exist. The caller may change the returned bytes. */
   read(path: string): Promise<Uint8Array | undefined>
 }
 

@@ -12,8 +12,8 @@ export function putU64(buffer: Buffer, at: number, value: number): void {
 }
 
 /**
- * Returns NaN if the number is above 2^53 - 1. Comparisons with NaN are false, so the checks of the caller
- * refuse the value.
+ * Returns NaN if the number is above 2^53 - 1. Comparisons with NaN are false, so the caller's checks refuse
+ * the value.
  */
 export function getU64(buffer: Buffer, at: number): number {
   const value = buffer.readUInt32LE(at) + buffer.readUInt32LE(at + 4) * WORD
@@ -57,7 +57,7 @@ export class Reader {
     return this.ok ? this.#buffer.readDoubleLE(at) : 0
   }
 
-  /** Returns a view, not a copy. As long as the view is used, the whole buffer stays in memory. */
+  /** Returns a view, which keeps the whole buffer in memory. */
   bytes(length: number): Uint8Array {
     const at = this.#take(length)
     return this.ok ? this.#buffer.subarray(at, at + length) : this.#buffer.subarray(0, 0)

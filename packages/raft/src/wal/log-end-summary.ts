@@ -37,8 +37,8 @@ export class LogState {
   }
 
   /**
-   * Returns the head record for a segment that begins now. Returns undefined while the term of the last entry
-   * is unknown (LS1).
+   * The head record for a segment that begins now. Undefined while the term of the last entry is unknown
+   * (LS1).
    */
   head(): RecordContent | undefined {
     if (this.last === undefined) return undefined
@@ -49,8 +49,8 @@ export class LogState {
   }
 
   /**
-   * Moves the start of the log, and drops the memberships that were replaced before the new start. Called
-   * when segments were removed, so that the log begins after `index`.
+   * Called when segments were removed, so that the log begins after `index`. The memberships that were
+   * replaced before the new start are dropped.
    */
   startAt(index: number): void {
     this.startIndex = index
@@ -59,10 +59,7 @@ export class LogState {
     this.#memberships.splice(0, holds)
   }
 
-  /**
-   * Adds the membership of an entry. The bytes are copied, because a view would keep a whole segment or
-   * network frame in memory.
-   */
+  /** The bytes are copied, because a view would keep a whole segment or network frame in memory. */
   #members({ index, data }: Entry): void {
     this.#memberships.push({ index, bytes: data.slice() })
   }

@@ -12,8 +12,8 @@ export class Replay {
   entries: Entry[] = []
 
   /**
-   * Applies the record to the log in memory. Returns the reason if the record does not fit the records before
-   * it. `begins` is true for the first record of a segment, and `first` is true while the log's first segment
+   * Applies the record to the log in memory. Returns the reason if the record does not fit the records
+   * before. `begins` is true for the first record of a segment. `first` is true while the log's first segment
    * is read.
    */
   take({ kind, content, lastIndex }: RecordRead, first: boolean, begins: boolean): string | null {
@@ -47,8 +47,7 @@ export class Replay {
     }
     for (const entry of content.entries) this.entries.push(entry)
     this.state.apply(content)
-    // LogState forgets the last entry's term at a truncation (LS1). Here all entries are in memory, so the
-    // last entry is always known.
+    // LogState forgets the last entry's term at a truncation (LS1). Here all entries are in memory.
     const last = this.entries.at(-1) ?? this.start?.position
     if (last !== undefined) this.state.last = { index: last.index, term: last.term, time: last.time }
   }

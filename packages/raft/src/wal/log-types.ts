@@ -5,11 +5,11 @@ import type { LatchkeyError } from '@latchkey/protocol'
 import type { Entry, GroupId, HardState, LogPosition, MemberId, Membership } from '../core/types.js'
 import type { FileSystem } from './file-system-interface.js'
 
-/** Which member a log belongs to. The identity is on the disk before the member sends its first message. */
+/** The identity is on the disk before the member sends its first message. */
 export interface Identity {
   /**
-   * The cluster's random id. The id is '' until the first leader has drawn it and this member has recorded it
-   * with `setCluster`.
+   * The cluster's random id. The id is '' until the first leader has drawn it and this member has recorded
+   * it.
    */
   readonly clusterId: string
   readonly memberId: MemberId
@@ -29,22 +29,19 @@ export interface MembershipCodec {
 export interface WalOptions {
   readonly fs: FileSystem
   /**
-   * The folder of the log. The folder contains only the log, and is created if it is missing. The caller
-   * holds the lock of the directory above (directory-lock.ts).
+   * The folder contains only the log, and is created if it is missing. The caller holds the lock of the
+   * directory above (directory-lock.ts).
    */
   readonly dir: string
   readonly group?: GroupId
   readonly memberId: MemberId
-  /**
-   * The incarnation (the random id of the data directory) for a new log. An existing log keeps its
-   * incarnation.
-   */
+  /** The random id of the data directory, for a new log. An existing log keeps its incarnation. */
   readonly incarnation: string
   /** Encodes a membership for head records. Entries of kind 'members' use the same encoding. */
   readonly membership: MembershipCodec
   readonly clock: Clock
   readonly logger?: Logger
-  /** In bytes. A segment that has reached this size is closed, and a new segment begins. */
+  /** In bytes. After a segment has reached this size, a new segment begins. */
   readonly segmentBytes?: number
   /**
    * In bytes. A segment file grows by chunks of this many zeros, so that few writes change the file's length.
@@ -56,8 +53,8 @@ export interface WalOptions {
 
 export interface Recovered {
   /**
-   * True if this log has never recorded a term, an entry or a cluster id. So this member has never voted, or
-   * acknowledged an entry, with this log.
+   * True if this log has never recorded a term, an entry or a cluster id. So with this log, this member has
+   * neither voted nor acknowledged an entry.
    */
   readonly fresh: boolean
   readonly identity: Identity

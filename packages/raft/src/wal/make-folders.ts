@@ -9,7 +9,7 @@ import { dirname, resolve } from 'node:path'
 
 type Mkdir = (path: string, options: { mode: number }) => Promise<unknown>
 
-/** Returns the topmost folder that was created, or undefined if all folders existed. */
+/** Returns the topmost folder that was created. Undefined if all folders existed. */
 export async function makeFolders(
   path: string,
   mkdir: Mkdir = fs.promises.mkdir,

@@ -10,7 +10,7 @@ import { microtask } from '@latchkey/base'
 import type { Done, File, FileSystem, Opened } from './file-system-interface.js'
 import { makeFolders } from './make-folders.js'
 
-/** The functions of node:fs that this file calls. Tests pass functions that fail. */
+/** Tests pass functions that fail. */
 export type NodeCalls = Pick<
   typeof nodeFs,
   'open' | 'write' | 'writev' | 'fdatasync' | 'fsync' | 'ftruncate' | 'close' | 'unlink' | 'rename'
@@ -71,8 +71,8 @@ class NodeFile implements File {
   }
 
   /**
-   * Writes all bytes. The operating system may accept only a part of a write. Then this method writes the
-   * rest with another call (D5).
+   * If the operating system accepts only a part of a write, this method writes the rest with another call
+   * (D5).
    */
   #writeAll(fd: number, offset: number, parts: readonly Uint8Array[], done: Done): void {
     const after = (error: Error | null, written: number): void => {
@@ -89,7 +89,6 @@ class NodeFile implements File {
   }
 }
 
-/** Returns the parts without their first `bytes` bytes. */
 function behind(parts: readonly Uint8Array[], bytes: number): Uint8Array[] {
   const rest: Uint8Array[] = []
   let skip = bytes

@@ -39,11 +39,10 @@ export interface Opened {
   readonly slot: 0 | 1
   readonly at: Position
   /**
-   * The numbers of segments that lie before the log's first segment. A crash interrupted their removal. These
-   * segments are removed once the durable mark (durable-mark-file.ts) was synced.
+   * The segments before the log's first segment, whose removal a crash interrupted. These segments are
+   * removed once the durable mark (durable-mark-file.ts) was synced.
    */
   readonly leftovers: readonly number[]
-  /** The entries and facts that were read from the segments. */
   readonly reading: Reading
 }
 
@@ -55,7 +54,6 @@ const openFile = (fs: FileSystem, path: string, how: 'create' | 'existing'): Pro
     fs.open(path, how, (error, file) => (file === undefined ? fail(error) : done(file))),
   )
 
-/** Runs the next steps with an open file. If a step fails, the file is closed. */
 async function orClosed<T>(file: File, steps: () => Promise<T>): Promise<T> {
   try {
     return await steps()
@@ -155,8 +153,8 @@ class Boot {
   }
 
   /**
-   * Prepares a valid log for appends. Removes what follows the last valid record, writes the records after
-   * the mark again, and syncs the file and the folder.
+   * Removes what follows the last valid record, writes the records after the mark again, and syncs the file
+   * and the folder.
    */
   async #goOn(mark: DurableMark, slot: 0 | 1, reading: Reading, all: readonly number[]): Promise<Opened> {
     const tail = reading.tail as Tail
@@ -178,8 +176,8 @@ class Boot {
   }
 
   /**
-   * Creates a new log: first the durable mark, then the first segment. Because of this order, a log with
-   * segments and without a mark must have lost its mark.
+   * Creates first the durable mark, then the first segment. So a log with segments and without a mark must
+   * have lost its mark.
    */
   async #create(leftovers: readonly number[]): Promise<Opened> {
     const { memberId, incarnation, membership } = this.#options

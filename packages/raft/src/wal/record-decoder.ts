@@ -42,7 +42,6 @@ interface Expected {
 
 const damaged = (reason: string): Read => ({ type: 'damaged', reason })
 
-/** Reads the record at offset `at` of a segment. */
 export function readRecord(buffer: Buffer, at: number, expected: Expected): Read {
   if (buffer.length - at < RECORD_HEADER_BYTES) {
     return allZeros(buffer, at) ? { type: 'end' } : damaged('a record that is cut short')
@@ -55,8 +54,8 @@ export function readRecord(buffer: Buffer, at: number, expected: Expected): Read
   if (end > buffer.length) return damaged('a record that is cut short')
   const sum = checksum(buffer.subarray(at + 4, end), expected.previous)
   if (sum !== buffer.readUInt32LE(at)) return damaged('a checksum that does not match')
-  // The record is whole, but a disk may have written it to the wrong place, or returned it from the wrong
-  // place (D10).
+  // The record is whole, but a disk may have written it to a wrong place, or read it from a wrong place
+  // (D10).
   if (buffer.readUInt32LE(at + 8) !== expected.group) return damaged('a record of another group')
   if (getU64(buffer, at + 16) !== expected.offset) return damaged('a record of another place')
   return readParts(buffer, at, end, sum)

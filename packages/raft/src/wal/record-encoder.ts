@@ -14,17 +14,14 @@ import {
 } from './disk-format.js'
 import { lastIndexAfter, type Start, type RecordContent } from './log-record.js'
 
-/**
- * Where a record is in the log. The record's checksum also covers these fields, so a record at a wrong place
- * is noticed.
- */
+/** The record's checksum also covers these fields. So recovery notices a record at a wrong place. */
 interface Place {
   readonly group: GroupId
   /** In bytes, where the record begins. Offsets count through all segments, as if they were one file. */
   readonly offset: number
   /**
-   * The checksum of the previous record, from which the checksum of this record continues. For the first
-   * record of a segment, the checksum of the segment's preamble.
+   * The checksum of the previous record, from which the checksum of this record continues. The first record
+   * of a segment continues from the checksum of the segment's preamble.
    */
   readonly previous: number
   /** The log's last index before the record. */
@@ -50,7 +47,7 @@ const identityBytes = ({ clusterId, memberId, incarnation }: Identity): number =
 const isApart = ({ data }: Entry): boolean => data.length >= APART_BYTES
 
 /**
- * Returns how many bytes of the record are not copied into the buffer, because they belong to large entries
+ * How many bytes of the record are not copied into the buffer, because they belong to large entries
  * (APART_BYTES).
  */
 export const bytesApart = ({ entries }: RecordContent): number =>

@@ -8,8 +8,8 @@
 import { assert } from '@latchkey/base'
 
 /**
- * What was found in the file of the durable mark. 'newer' means that a later version wrote the mark, and
- * 'foreign' that the mark belongs to another Raft group.
+ * What was found in the file of the durable mark. 'newer': a later version wrote the mark. 'foreign': the
+ * mark belongs to another Raft group.
  */
 export const MARKS = ['absent', 'unreadable', 'newer', 'foreign', 'readable'] as const
 /** Whether the folder has segments, apart from leftovers of an interrupted removal. */
@@ -23,7 +23,7 @@ export const STOPS = ['whole', 'damaged', 'missing', 'foreign', 'newer'] as cons
 export const PLACES = ['last', 'earlier'] as const
 /**
  * Whether the log has all bytes that the mark calls durable. 'none': the mark names none yet. 'kept': the log
- * reaches the mark's offset with the right checksum. 'broken': the log ends before the mark's offset, or its
+ * reaches the mark's offset with the right checksum. 'broken': the log ends before the mark's offset, or the
  * checksum differs.
  */
 export const PROMISES = ['none', 'kept', 'broken'] as const
@@ -40,7 +40,7 @@ export interface Facts {
 }
 
 export type Verdict =
-  /** Create a new log. Segments of an unfinished first start are removed. */
+  /** Segments of an unfinished first start are removed. */
   | 'create'
   | 'open'
   /** Open the log up to the last valid record, and remove the rest. */

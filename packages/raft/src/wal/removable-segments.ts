@@ -43,10 +43,7 @@ export class Segments {
     return able.at(-1) ?? this.first
   }
 
-  /**
-   * Removes the segments before `number` from this list, and returns their numbers. The caller deletes the
-   * files.
-   */
+  /** Removes the segments before `number` from this list. The caller deletes the files. */
   dropBefore(number: number): number[] {
     const dropped = this.#kept.filter((segment) => segment.number < number)
     this.#kept = this.#kept.filter((segment) => segment.number >= number)

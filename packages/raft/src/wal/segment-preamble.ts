@@ -19,13 +19,10 @@ export interface Preamble extends LogOwner {
 type PreambleRead =
   | { readonly type: 'preamble'; readonly preamble: Preamble; readonly checksum: number }
   | { readonly type: 'damaged' }
-  /** A valid preamble of a later version of Latchkey. */
+  /** A later version of Latchkey wrote this valid preamble. */
   | { readonly type: 'newer'; readonly version: number }
 
-/**
- * Writes the preamble to the start of the buffer. Returns its checksum, from which the checksum of the first
- * record continues.
- */
+/** Returns the preamble's checksum, from which the checksum of the first record continues. */
 export function putPreamble(buffer: Buffer, preamble: Preamble): number {
   buffer.write(LOG_MAGIC, 0, 'latin1')
   buffer.writeUInt32LE(VERSION, 8)

@@ -24,8 +24,8 @@ export class Compaction {
   readonly #ports: CompactionPorts
   /**
    * The number of the segment in which the log begins. Usually this is the first segment. But a record in a
-   * later segment can drop all entries before it (`restartAfter` in core/types.ts). Then the log begins in
-   * that later segment.
+   * later segment can drop all earlier entries (`restartAfter` in core/types.ts). Then the log begins in that
+   * later segment.
    */
   #startSegment: number
   #wanted = 0
@@ -47,16 +47,14 @@ export class Compaction {
   }
 
   /**
-   * Called when that record is durable. The log now begins after `index`. Indices that were passed to `upTo`
-   * earlier do not count any more.
+   * Called when a record that drops all earlier entries is durable. The log now begins after `index`. Earlier
+   * arguments of `upTo` do not count any more.
    */
   restarted(index: number): void {
     this.#wanted = index
   }
 
-  /**
-   * Deletes the segments that have only entries up to `index`, because nobody needs these entries any more.
-   */
+  /** Deletes the segments that have only entries up to `index`. */
   upTo(index: number): void {
     this.#wanted = Math.max(this.#wanted, index)
     this.#next()

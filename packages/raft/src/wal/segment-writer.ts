@@ -31,10 +31,6 @@ interface WriterPorts {
   readonly state: LogState
 }
 
-/**
- * Where the next record goes: the segment's file, number and base offset, and the checksum of the last
- * record.
- */
 export interface Position {
   readonly file: File
   readonly number: number
@@ -76,7 +72,7 @@ export class SegmentWriter {
     return this.#at.checksum
   }
 
-  /** Writes all of `records` with one write and one sync. `size` is the sum of their encoded bytes. */
+  /** Writes all records with one write and one sync. `size` is the sum of their encoded bytes. */
   write(records: readonly RecordContent[], size: number, done: Done): void {
     const { file, end, length } = this.#at
     const room = end + size <= length ? size : roundUp(end + size, this.#ports.growBytes) - end
@@ -116,7 +112,7 @@ export class SegmentWriter {
       this.#buffer = Buffer.allocUnsafe(Math.max(bytes, this.#buffer.length * 2))
   }
 
-  /** Begins a new segment with the head record `head`, and closes the old segment. */
+  /** The new segment begins with the head record `head`. The old segment is closed. */
   roll(head: RecordContent, done: Done): void {
     const old = this.#at
     const origin = { number: old.number + 1, base: this.reach, previous: old.checksum }
@@ -148,8 +144,8 @@ interface SegmentOrigin {
 }
 
 /**
- * Creates a segment file with a preamble and a head record. The file's content and name are durable when
- * `done` is called without an error. With an error, the file is closed.
+ * The content and the name of the new file are durable when `done` is called without an error. With an error,
+ * the file is closed.
  */
 export function createSegment(
   ports: Omit<WriterPorts, 'state'>,

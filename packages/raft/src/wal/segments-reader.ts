@@ -34,8 +34,8 @@ export class Reading {
   readonly segments = new Segments()
   /**
    * The number of the segment in which the log begins. Usually this is the first segment. But a record in a
-   * later segment can drop all entries before it (`restartAfter` in core/types.ts). Then the log begins in
-   * that later segment.
+   * later segment can drop all earlier entries (`restartAfter` in core/types.ts). Then the log begins in that
+   * later segment.
    */
   startSegment = 0
   tail: Tail | undefined
@@ -59,7 +59,7 @@ export class Reading {
     return this.#agreed ? 'kept' : 'broken'
   }
 
-  /** Reads the next segment. Returns false if the reading must end with this segment. */
+  /** Returns false if the reading must end with this segment. */
   feed(number: number, bytes: Uint8Array): boolean {
     assert(this.stopped === undefined, 'nothing is read behind the place where reading ended')
     this.#fed++

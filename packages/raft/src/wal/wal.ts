@@ -25,7 +25,7 @@ import { growBytesOf, SegmentWriter, segmentBytesOf } from './segment-writer.js'
 import { cannotFollow, lastIndexAfter, NOTHING, type Start, type RecordContent } from './log-record.js'
 
 /**
- * In bytes: waiting batches are joined into one write up to this size. The callbacks of a larger write would
+ * In bytes. Waiting batches are joined into one write up to this size. The callbacks of a larger write would
  * wait too long. A single larger batch is written alone.
  */
 const WRITE_BYTES = 8 * 1024 * 1024
@@ -48,7 +48,6 @@ export class Wal {
   /** #records has the records that wait for the next write, and #dones has their callbacks. */
   #records: RecordContent[] = []
   #dones: Appended[] = []
-  /** The callbacks of the records that are being written now. */
   #flying: Appended[] = []
   #busy = false
   /**
@@ -112,7 +111,7 @@ export class Wal {
   }
 
   /**
-   * Deletes the segments that contain no entry after `index`. Law: the state machine holds the effects of the
+   * Deletes the segments that contain no entry after `index`. Law: the state machine has the effects of the
    * entries up to `index` durably. So these entries are committed, and no truncation removes them later
    * (S15).
    */
@@ -215,8 +214,8 @@ export class Wal {
   }
 
   /**
-   * Writes the beginning and the end of the recovered log to both slots of the durable mark, and syncs them.
-   * Then deletes leftover segments from before the log's beginning.
+   * Writes the beginning and the end of the recovered log to both slots of the durable mark. Then deletes
+   * leftover segments from before the log's beginning.
    */
   async #promise(leftovers: readonly number[]): Promise<void> {
     this.#mark.advance(this.#writer.reach, this.#writer.checksum)
@@ -261,8 +260,8 @@ export class Wal {
 }
 
 /**
- * Closes the files one after the other. Errors of `close` are ignored, because the content of these files was
- * already synced, or its sync has already failed.
+ * Errors of `close` are ignored, because the content of these files was already synced, or its sync has
+ * already failed.
  */
 async function closeAll(closes: readonly Parameters<typeof wait>[0][]): Promise<void> {
   for (const close of closes) await wait(close).catch(() => {})
