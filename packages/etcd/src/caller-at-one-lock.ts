@@ -25,7 +25,7 @@ export interface Ports {
   /** Called when the waiter with this id may be the next holder. */
   readonly wake: (id: string) => void
   readonly clock: Clock
-  /** Returns the time of this process's clock, in ms. */
+  /** In ms. */
   readonly now: () => number
   /** The fraction of a lease that its holder may use. The fraction is less than 1, because clocks drift. */
   readonly part: number
@@ -38,7 +38,7 @@ interface OwnHold extends EngineHold {
 
 interface OwnPlace extends Place {
   /**
-   * A time of this process's clock. A waiter that has not asked again before this time has left the queue
+   * A time of this process's clock. If the waiter has not asked again before this time, it has left the queue
    * (EN6).
    */
   readonly until: number
@@ -46,7 +46,7 @@ interface OwnPlace extends Place {
 
 /** How often a take starts again without a pause, if the row before the caller disappears during the take. */
 const ROUNDS = 5
-/** In ms: the pause of a caller whose take had to start again more often than ROUNDS. */
+/** In ms, the pause of a caller whose take had to start again more often than ROUNDS. */
 const SOON = 20
 
 export class Contender {
@@ -71,7 +71,7 @@ export class Contender {
     this.#done = done
   }
 
-  /** Runs `run` after the step before has ended. */
+  /** The steps of one caller run one after another. */
   async #step<T>(run: () => Promise<T>): Promise<T> {
     this.#steps++
     const before = this.#lastStep
@@ -208,7 +208,10 @@ export class Contender {
     return { now: after, code: 'REENTRANT', hold: this.#hold, queued: false }
   }
 
-  /** Renews the hold. Until `confirm`, do not rely on the new deadline: the hold may already be removed. */
+  /**
+   * The caller must not rely on the new deadline before `confirm`, because etcd may already have removed the
+   * hold.
+   */
   renew(lease: number): Promise<{ readonly hold: OwnHold; readonly deadline: number } | undefined> {
     return this.#step(async () => {
       await this.#revokeDoubtful()
@@ -238,7 +241,7 @@ export class Contender {
     return { hold, deadline: Math.max(hold.deadline, this.#deadline(begun, millis, hold.lease)) }
   }
 
-  /** Moves the hold to a longer lease, because the length of an etcd lease cannot change. */
+  /** The length of an etcd lease cannot change. So a longer hold needs a new lease. */
   async #move(
     old: OwnHold,
     millis: number,
@@ -298,7 +301,7 @@ export class Contender {
     })
   }
 
-  /** Ends the hold and the wait. Resolves to the token of the hold, or to 0 if no hold was in force. */
+  /** Resolves to the token of the hold, or to 0 if no hold was in force. */
   cancel(): Promise<number> {
     return this.#step(async () => {
       const hold = this.#hold
@@ -309,13 +312,13 @@ export class Contender {
     })
   }
 
-  /** The caller's hold, or undefined if no hold is in force. */
+  /** Undefined if no hold is in force. */
   get hold(): OwnHold | undefined {
     const hold = this.#hold
     return hold !== undefined && this.#ports.now() <= hold.deadline ? hold : undefined
   }
 
-  /** Ends the timers, without a request to etcd. The caller's rows in etcd end with their leases. */
+  /** Sends no request to etcd. The caller's rows in etcd end with their leases. */
   close(): void {
     this.#timer?.cancel()
     this.#endWatch()
@@ -327,7 +330,7 @@ export class Contender {
     return begun + Math.floor(Math.min(millis, ttl) * this.#ports.part) - 1
   }
 
-  /** Runs a transaction. Its leases are doubtful until the transaction is answered. */
+  /** The leases are doubtful until the transaction is answered. */
   async #doubted(leases: readonly string[], run: () => Promise<TxnAnswer>): Promise<TxnAnswer> {
     for (const lease of leases) this.#doubtful.add(lease)
     const answer = await run()
@@ -343,7 +346,7 @@ export class Contender {
     }
   }
 
-  /** Ends the place and the hold. Resolves to etcd's answer about the hold. */
+  /** Resolves to etcd's answer about the hold. */
   async #end(): Promise<TxnAnswer | undefined> {
     const { calls, rows } = this.#ports
     const [place, hold] = [this.#place, this.#hold]
@@ -365,8 +368,8 @@ export class Contender {
   }
 
   /**
-   * Forgets the hold, which has ended for its holder. The function also revokes the lease. If that request
-   * fails, the lease ends when its time is over.
+   * Called when the hold has ended for its holder. If the request to revoke the lease fails, the lease ends
+   * when its time is over.
    */
   #abandon(): undefined {
     const hold = this.#hold
@@ -374,7 +377,7 @@ export class Contender {
     if (hold !== undefined) void this.#ports.calls.revoke(hold.lease.id).catch(() => {})
   }
 
-  /** Starts the timer for the earliest end of the place or the hold. */
+  /** The timer runs until the earliest end of the place or the hold. */
   #arm(): void {
     this.#timer?.cancel()
     this.#timer = undefined

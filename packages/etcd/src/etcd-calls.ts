@@ -6,13 +6,13 @@ import { isNoLease, isSameLease, toLockError } from './outcome-of-etcd-error.js'
 import type { CallOptions, EtcdClient, TxnAnswer } from './etcd-types.js'
 import { KeepAliveStream } from './keep-alive-stream.js'
 
-/** In ms: how long a request waits for its answer. */
+/** In ms, how long a request waits for its answer. */
 const CALL_PATIENCE = 4_000
 const SECOND = 1_000
 
 export interface Lease {
   readonly id: string
-  /** The length in ms of the lease that the servers have granted. */
+  /** In ms, the length of the lease that the servers have granted. */
   readonly ttl: number
 }
 
@@ -38,8 +38,8 @@ export class EtcdCalls {
   }
 
   /**
-   * Makes a lease of at least `millis`. etcd counts in whole seconds, and lengthens a lease that is shorter
-   * than its minimum. So the returned ttl may be longer than `millis`.
+   * etcd counts in whole seconds, and lengthens a lease that is shorter than its minimum. So the returned ttl
+   * may be longer than `millis`.
    */
   async grant(millis: number): Promise<Lease> {
     const id = this.#newLease()
@@ -55,7 +55,7 @@ export class EtcdCalls {
     }
   }
 
-  /** Ends the lease. etcd deletes the rows on the lease, and refuses later puts that name the lease. */
+  /** etcd deletes the rows on the lease, and refuses later puts that name the lease. */
   async revoke(lease: string): Promise<void> {
     try {
       await this.#client.leaseClient.leaseRevoke({ ID: lease }, this.#limit())
@@ -64,7 +64,7 @@ export class EtcdCalls {
     }
   }
 
-  /** Renews the lease. Resolves to its new length in ms, or to 0 if the lease has ended. */
+  /** Resolves to the new length of the lease in ms, or to 0 if the lease has ended. */
   keep(lease: string): Promise<number> {
     return this.#stream.keep(lease)
   }
@@ -89,8 +89,7 @@ export class EtcdCalls {
   }
 
   /**
-   * Draws the id of a new lease. The client chooses the ids itself, so that it can revoke a lease whose grant
-   * was not answered.
+   * The client chooses the ids of leases itself, so that it can revoke a lease whose grant was not answered.
    */
   #newLease(): string {
     const [high, low] = [this.#random.between(1, 2 ** 30), this.#random.between(0, 2 ** 32)]

@@ -17,7 +17,7 @@ const CAPABILITIES: Capabilities = {
   survives: 'failover',
   time: 'client',
 }
-/** The largest number of reads in one transaction. etcd accepts 128. */
+/** etcd accepts 128 reads in one transaction. */
 const MOST_READS = 100
 /** How many leases the engine asks about at the same time. */
 const AT_ONCE = 16
@@ -140,10 +140,7 @@ export class EtcdEngine implements LockEngine {
     return { now: this.#now(), rows: lines }
   }
 
-  /**
-   * Returns the remaining time of a hold, in ms. For a hold of another client, etcd knows this time only in
-   * whole seconds.
-   */
+  /** In ms. For a hold of another client, etcd knows the remaining time only in whole seconds. */
   async #remaining({ key, id, lease, etcdLease }: HeldRow): Promise<number> {
     const own = this.#known(key, id)?.hold
     if (own !== undefined) return own.deadline - this.#now() + 1
@@ -201,7 +198,7 @@ const nameOf = (key: Uint8Array, id: string): string => `${id}/${binary(key)}`
 const byName = (rows: readonly EtcdRow[] | undefined, name: (row: EtcdRow) => string): Map<string, EtcdRow> =>
   new Map((rows ?? []).map((row) => [name(row), row]))
 
-/** Returns the waiters of each lock, in the order in which they joined the queue. */
+/** The waiters of each lock are in the order in which they joined the queue. */
 function queuesOf(rows: readonly EtcdRow[], start: number): Map<string, EtcdRow[]> {
   const queues = new Map<string, EtcdRow[]>()
   for (const row of [...rows].sort((a, b) => Number(a.create_revision) - Number(b.create_revision))) {

@@ -5,8 +5,8 @@ import { mayHaveArrived } from '@latchkey/lock'
 import type { EtcdClient, KeepAliveConnection } from './etcd-types.js'
 
 /**
- * In ms: how long a server may be silent. A server that is silent for longer may be paused or unreachable, so
- * the next stream goes to another server.
+ * In ms. A server that is silent for longer may be paused or unreachable, so the next stream goes to another
+ * server.
  */
 const PATIENCE = 2_000
 
@@ -16,9 +16,9 @@ interface Asked {
 }
 
 /**
- * Law: an answer counts only for requests that were sent before it on the same stream, and silence is not an
- * answer. An open stream alone never extends a hold: the hold ends by its holder's own clock. Without this
- * law: a client that is cut off from the servers uses a lease that the servers have ended.
+ * Law: an answer counts only for requests that were sent before it on the same stream. Silence is not an
+ * answer: the hold ends by its holder's own clock. Without this law: a client that is cut off from the
+ * servers uses a lease that the servers have ended.
  */
 export class KeepAliveStream {
   readonly #client: EtcdClient
@@ -32,7 +32,7 @@ export class KeepAliveStream {
     this.#clock = clock
   }
 
-  /** Renews the lease. Resolves to its new length in ms, or to 0 if the lease has ended. */
+  /** Resolves to the new length of the lease in ms, or to 0 if the lease has ended. */
   keep(lease: string): Promise<number> {
     return new Promise((resolve, reject) => {
       const list = this.#asked.get(lease)

@@ -25,9 +25,9 @@ import type { EtcdRow, OperationAnswer, TxnAnswer } from './etcd-types.js'
 export interface Info {
   readonly acquires: number
   readonly context: ContextArg
-  /** The lease in ms that the caller asked for. */
+  /** In ms, the lease that the caller asked for. */
   readonly lease: number
-  /** The date of the client's clock at which the hold or the wait began. */
+  /** When the hold or the wait began, by the wall clock of the client. */
   readonly since: number
 }
 
@@ -78,8 +78,8 @@ export class LockRows {
   // ---- Transactions
 
   /**
-   * Returns the transaction that creates the hold if the lock is free and no waiter is before the caller. A
-   * caller without a place is behind all waiters. Otherwise the transaction reads the rows before the caller.
+   * Creates the hold if the lock is free and no waiter is before the caller. A caller without a place is
+   * behind all waiters. Otherwise the transaction reads the rows before the caller.
    */
   take(key: Uint8Array, id: string, lease: string, info: Info, place: Place | undefined): object {
     const free = place === undefined ? noneBelow(this.waiters(key)) : firstOf(this.waiters(key), place)
@@ -118,8 +118,8 @@ export class LockRows {
   }
 
   /**
-   * Returns the transaction that makes the operations if the hold is on this etcd lease. Otherwise the
-   * transaction reads who holds the lock.
+   * Makes the operations if the hold is on this etcd lease. Otherwise the transaction reads who holds the
+   * lock.
    */
   #change(key: Uint8Array, id: string, lease: string, operations: readonly object[]): object {
     return {
@@ -151,10 +151,7 @@ export class LockRows {
     return { compare: this.guard(key, token), success: this.#ending(key) }
   }
 
-  /**
-   * Returns two conditions. The two conditions are true together only while the hold with that token is in
-   * force.
-   */
+  /** The two conditions are true together only while the hold with that token is in force. */
   guard(key: Uint8Array, token: number): object[] {
     return [
       { key: this.token(key), target: 'Mod', result: 'Equal', mod_revision: String(token) },
@@ -195,13 +192,10 @@ const missing = (key: Buffer): object => ({
   result: 'Equal',
   create_revision: '0',
 })
-/** The condition that a range has no rows. etcd compares an empty range like one row with revision 0. */
+/** True if the range has no rows. etcd compares an empty range like one row with revision 0. */
 const noneBelow = (prefix: Buffer): object => ({ ...missing(prefix), range_end: endOf(prefix) })
 
-/**
- * The condition that the range has a row, and that each of its rows was created at the revision of `place` or
- * later. For a range without rows, etcd compares the revision 0.
- */
+/** True if the range has a row, and each of its rows was created at the revision of `place` or later. */
 const firstOf = (prefix: Buffer, place: Place): object => ({
   key: prefix,
   range_end: endOf(prefix),
@@ -221,16 +215,13 @@ export const below = (prefix: Buffer, more: object = {}): object => ({
   request_range: { key: prefix, range_end: endOf(prefix), ...more },
 })
 
-/**
- * Returns the end of the range of a prefix. A prefix of rows ends with a letter or a slash, so the end
- * exists.
- */
+/** A prefix of rows ends with a letter or a slash, so its range has an end. */
 const endOf = (prefix: Buffer): Buffer => asBuffer(prefixEnd(prefix) ?? EMPTY_VALUE)
 
 export const rowsOf = (answer: OperationAnswer | undefined): readonly EtcdRow[] =>
   answer?.response_range?.kvs ?? []
 
-/** Tells whether the last hold has expired. In that case its token row still existed. */
+/** If the last hold has expired, its token row still existed. */
 export const hadToken = (taken: TxnAnswer): boolean =>
   (taken.responses[0]?.response_put?.prev_kv ?? null) !== null
 
@@ -242,7 +233,7 @@ function encode({ acquires, context, lease, since }: Info): Buffer {
   return Buffer.from(JSON.stringify({ acquires, text, bytes, lease, since }))
 }
 
-/** Reads an Info. Another program may have written the value, so unreadable parts count as missing. */
+/** Another program may have written the value, so unreadable parts count as missing. */
 export function decodeInfo(value: Buffer | undefined): Info {
   const told = parsed(value)
   const number = (name: string) => (typeof told[name] === 'number' ? told[name] : 0)
@@ -276,6 +267,6 @@ export function heldRow(
   }
 }
 
-/** Returns the hold of another client. Its exact end is not known, but the hold ends within its lease. */
+/** The exact end of another client's hold is not known, but the hold ends within its lease. */
 export const otherHold = (row: HeldRow | undefined, now: number): EngineHold | undefined =>
   row && { ...row, deadline: now + row.lease }

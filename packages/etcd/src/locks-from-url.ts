@@ -6,7 +6,7 @@ import type { EtcdClient } from './etcd-types.js'
 
 type Either = 'bytes' | 'string'
 
-/** `locks('etcd://host:port,host:port')` of @latchkey/locks calls this function. close() ends the client. */
+/** Called by `locks('etcd://host:port,host:port')` of @latchkey/locks. close() ends the client. */
 export async function locksFromUrl(
   url: string,
   options: Omit<EtcdOptions<Either>, 'client'> = {},

@@ -88,7 +88,7 @@ export class RowWatches {
     for (const { wake } of woken) wake()
   }
 
-  /** Closes a stream without watches, so that the stream does not keep the process running. */
+  /** An open stream without watches would keep the process running. */
   #disconnect(): void {
     const connection = this.#connection
     this.#connection = undefined

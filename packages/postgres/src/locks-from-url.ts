@@ -5,8 +5,8 @@ import type { PgPool } from './pg-types.js'
 import { makeLocks, type PostgresLocks, type PostgresOptions } from './postgres-locks.js'
 
 /**
- * `locks('postgres://...')` of @latchkey/locks calls this function. The function creates the table if the
- * table is missing. close() ends the pool.
+ * Called by `locks('postgres://...')` of @latchkey/locks. The function creates the table if the table is
+ * missing. close() ends the pool.
  */
 export async function locksFromUrl(
   url: string,

@@ -74,8 +74,8 @@ export class PostgresEngine implements LockEngine {
       before,
     ])
     const { code, queued, again } = only(row)
-    // A notification before the connection is ready would be missed. Listening wakes all waiters after the
-    // connect.
+    // A notification before the connection is ready would be missed. So Listening wakes all waiters after it
+    // has connected.
     if (queued) this.#listening?.begin()
     return {
       now: Number(only(row).now),
@@ -185,8 +185,8 @@ function only<Row>(row: Row | undefined): Row {
 }
 
 /**
- * Returns the earliest of these times. The SQL function reads the clock anew for each hold of a list, and the
- * earliest reading is valid for all holds of the answer.
+ * The SQL function reads the clock anew for each hold of a list. The earliest reading is valid for all holds
+ * of the answer.
  */
 const earliest = (rows: readonly { readonly now: string }[]): number =>
   Math.min(...rows.map(({ now }) => Number(now)))

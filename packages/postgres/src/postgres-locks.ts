@@ -113,10 +113,7 @@ function databaseCalls(
   }
 }
 
-/**
- * Deletes the rows of unused locks. Tokens come from a sequence, so a lock whose row was deleted still gets a
- * higher token later.
- */
+/** Tokens come from a sequence, so a lock whose row was deleted still gets a higher token later. */
 const prune = (t: string) => `
 DELETE FROM ${t} WHERE ctid = ANY (ARRAY(
   SELECT l.ctid FROM ${t} AS l

@@ -16,8 +16,8 @@
 import { show } from '@latchkey/protocol'
 
 /**
- * In ms. A waiter asks again after this time if only the guarded transaction of the last holder blocks the
- * lock.
+ * In ms. If only the guarded transaction of the last holder blocks the lock, a waiter asks again after this
+ * time.
  */
 const BEHIND_GUARD = 100
 /**
@@ -29,10 +29,7 @@ const LOCK_TIMEOUT = '3s'
 /** The SQLSTATE with which a guard fails if the lock is not held. LKFEN is short for "latchkey, fenced". */
 export const FENCED_STATE = 'LKFEN'
 
-/**
- * Returns the statements that create the table and its functions. `table` is a name that tableArg has
- * checked. `waiters` is the largest number of waiters of one lock.
- */
+/** `table` is a name that tableArg has checked. `waiters` is the largest number of waiters of one lock. */
 export function schemaSql(table: string, waiters: number): string {
   const parts = [
     tables(table),
@@ -144,10 +141,7 @@ BEGIN
 END $$;
 `
 
-/**
- * Renews a list of holds. The rows are locked in the order of their keys, so that two lists never wait for
- * each other.
- */
+/** The rows are locked in the order of their keys, so that two lists never wait for each other. */
 const renew = (t: string) => `
 CREATE OR REPLACE FUNCTION ${t}_renew(p_keys bytea[], p_ids text[], p_leases bigint[])
 RETURNS TABLE (nth integer, ${ANSWER}) LANGUAGE plpgsql ${settings} AS $$
@@ -282,12 +276,12 @@ CREATE OR REPLACE FUNCTION ${t}_guard(p_key text, p_token bigint) RETURNS boolea
 $$;
 `
 
-/** Returns the name of the NOTIFY channel of the table. A channel has no schema. */
+/** A channel has no schema. */
 export const channelOf = (table: string): string => table.replace('.', '_')
 
 const NAME = /^[a-z_][a-z0-9_]{0,30}(\.[a-z_][a-z0-9_]{0,30})?$/
 
-/** Checks the name of the table, because the name becomes a part of SQL statements. */
+/** The name becomes a part of SQL statements, so it is checked. */
 export function tableArg(table: unknown): string {
   if (table === undefined) return 'latchkey_locks'
   if (typeof table === 'string' && NAME.test(table)) return table

@@ -21,17 +21,17 @@ export class Votes<T> {
     return this.answers.filter(isFor).length
   }
 
-  /** Tells whether answers of a majority of all masters satisfy `isFor`. */
+  /** True if the answers of a majority of all masters satisfy `isFor`. */
   has(isFor: (answer: T) => boolean): boolean {
     return this.count(isFor) >= this.quorum
   }
 
-  /** Tells whether so many answers fail `isFor` that no majority is possible any more. */
+  /** True if no majority is possible any more. */
   lacks(isFor: (answer: T) => boolean): boolean {
     return this.answers.length - this.count(isFor) > this.of - this.quorum
   }
 
-  /** Returns the error to report if too few masters have answered. */
+  /** The error to report if too few masters have answered. */
   failure(): LatchkeyError {
     const unknown = this.errors.find((error) => !isLatchkeyError(error) || error.outcome === 'unknown')
     if (unknown !== undefined) return mayHaveArrived(unknown)

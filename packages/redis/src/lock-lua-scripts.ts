@@ -24,7 +24,7 @@ export interface Script {
 }
 
 /**
- * In ms: how long the keys of a lock are kept after its hold and its waits have ended. Until then, a late
+ * In ms, how long the keys of a lock are kept after its hold and its waits have ended. Until then, a late
  * release gets the answer EXPIRED.
  */
 const KEPT = 60 * 60 * 1000
@@ -35,10 +35,7 @@ const REMOVED = 100
 /** How many locks of the index a query reads with one command. */
 const PAGE = 1000
 
-/**
- * `offset` is a Lua expression for the microseconds to add to the clock. Only tests that set the clock use
- * it.
- */
+/** `offset` is a Lua expression for the microseconds to add to the clock. Only tests add an offset. */
 const head = (offset: string) => `
 local p = ARGV[1]
 local t = redis.call('TIME')

@@ -1,5 +1,5 @@
-// Driver: opens locks by their address. This file makes the clients of ioredis, and closing the locks ends
-// these clients.
+// Driver: opens locks by their address. This file makes the clients of ioredis, and ends them when the locks
+// are closed.
 
 import { type EngineLocks, withDriver } from '@latchkey/lock'
 import { makeQuorumLocks, type RedisQuorumOptions } from './quorum-locks.js'
@@ -9,9 +9,7 @@ import type { RedisClient } from './redis-types.js'
 type Either = 'bytes' | 'string'
 const QUORUM = 'redis+quorum://'
 
-/**
- * `locks('redis://...')` and `locks('redis+quorum://host,host,host')` of @latchkey/locks call this function.
- */
+/** Called by `locks('redis://...')` and `locks('redis+quorum://host,host,host')` of @latchkey/locks. */
 export async function locksFromUrl(
   url: string,
   options: Omit<RedisOptions<Either>, 'client'> & Omit<RedisQuorumOptions<Either>, 'clients'> = {},
@@ -43,7 +41,6 @@ const clientsTo = (addresses: readonly string[]): Promise<RedisClient[]> =>
     const { Redis } = (await import('ioredis')) as unknown as {
       Redis: new (url: string, options: object) => RedisClient
     }
-    // The clients that are made here never connect. The clients only carry the options with which the locks
-    // open their own connections.
+    // These clients never connect. The locks open their own connections with the options of these clients.
     return addresses.map((address) => new Redis(address, { lazyConnect: true }))
   })

@@ -6,9 +6,7 @@ import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 /** The error code with which `take` answers if the queue is full. */
 export const FULL_QUEUE = 'LKFULL'
 
-/**
- * Redis error codes with which the script has changed nothing, and after which the same script may succeed.
- */
+/** With these error codes the script has changed nothing, and the same script may succeed later. */
 const AWAY = new Set([
   'LOADING',
   'READONLY',

@@ -36,7 +36,7 @@ const CAPABILITIES: Capabilities = {
   survives: 'failover',
   time: 'client',
 }
-/** In ms: the limits of the random time after which a refused caller asks again. */
+/** In ms, the limits of the random time after which a refused caller asks again. */
 const LEAST_PAUSE = 50
 const MOST_PAUSE = 250
 /**
@@ -239,17 +239,14 @@ export class QuorumEngine implements LockEngine {
     return hold !== undefined && now <= hold.deadline ? hold : undefined
   }
 
-  /**
-   * Returns the vote id of the hold. If this client has no hold of the lock, the id itself is used, which no
-   * master knows.
-   */
+  /** If this client has no hold of the lock, the id itself is used, which no master knows. */
   #voteOf(key: Uint8Array, id: string): string {
     return this.#holds.get(nameOf(key, id))?.vote ?? id
   }
 
   /**
-   * Gives back the votes of a hold that has ended for its holder. Some masters may have extended the hold
-   * before.
+   * Called when a hold has ended for its holder. Some masters may have extended the hold, so the votes are
+   * given back.
    */
   #abandon(key: Uint8Array, id: string): undefined {
     const vote = this.#holds.get(nameOf(key, id))?.vote
@@ -286,8 +283,8 @@ export class QuorumEngine implements LockEngine {
 
 const isGrant = ({ code }: TakeAnswer): boolean => code !== 'HELD' && code !== 'LATE'
 /**
- * Returns whether a master's answer counts as a release by the holder. EXPIRED counts too: if a release is
- * sent in time, the lease may still end at the master before the release arrives.
+ * True if a master's answer counts as a release by the holder. EXPIRED counts too: if a release is sent in
+ * time, the lease may still end at the master before the release arrives.
  */
 const wasOwn = ({ code }: ReleaseAnswer): boolean => code === 'RELEASED' || code === 'EXPIRED'
 
@@ -297,8 +294,8 @@ function codeOf(votes: Votes<TakeAnswer>, old: EngineHold | undefined): TakeAnsw
 }
 
 /**
- * Returns the hold of another caller, if the masters report one. If they report several, the hold that most
- * masters report is returned. Its deadline is converted to this process's clock.
+ * If the masters report several holds of other callers, returns the hold that most masters report. Its
+ * deadline is converted to this process's clock.
  */
 function otherHold(
   votes: Votes<{ readonly now: number; readonly hold: EngineHold | undefined }>,
@@ -317,8 +314,8 @@ function otherHold(
 }
 
 /**
- * Returns, for each lock, the hold that a majority of the masters reports. The remaining time of the hold
- * ends when the masters that still have the hold are no majority any more.
+ * Returns, for each lock, the hold that a majority of the masters reports. The hold's remaining time ends as
+ * soon as too few masters for a majority still have it.
  */
 function majorityRows(
   votes: Votes<{ readonly now: number; readonly rows: readonly LockInfoResult[] }>,

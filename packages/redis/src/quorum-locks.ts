@@ -62,7 +62,7 @@ export function makeQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
   return engineLocks<S>(engine, rest)
 }
 
-/** Returns the engine itself. A test gives `scripts` for each master, to set the master's clock. */
+/** A test gives `scripts` for each master, to set the master's clock. */
 export function quorumEngine(
   clients: readonly RedisClient[],
   of: {

@@ -16,10 +16,10 @@ import type { RedisCalls } from './redis-calls.js'
 const MASTER_PATIENCE = 1_000
 
 /**
- * Law: a master refuses a take request that arrives after its caller has given up (EN4). For this, the request
- * has a time limit by the master's clock. The limit is computed from the time in the master's last answer, and
- * is never too late. Without this law: a delayed take request is applied after its caller has given up. Then the
- * master's vote belongs to nobody, and no other caller gets the vote until the lease ends.
+ * Law: a master refuses a take request that arrives after its caller has given up (EN4). The request has a
+ * time limit by the master's clock, computed from the master's last answer. This limit is never too late.
+ * Without this law: a delayed take request is applied after its caller has given up. Then the master's vote
+ * belongs to nobody, and no other caller gets the vote until the lease ends.
  */
 export class Master {
   readonly calls: RedisCalls

@@ -29,7 +29,7 @@ type Call<Name extends keyof LockEngine> = LockEngine[Name] extends (...args: in
   ? (...args: A) => R
   : never
 
-/** The calls that the scripts offer. The engine of one server and the engine of a quorum use these calls. */
+/** The engine of one server and the engine of a quorum use these calls. */
 export class RedisCalls {
   readonly #connection: RedisConnection
   readonly #scripts: Scripts
@@ -41,7 +41,7 @@ export class RedisCalls {
     this.#prefix = prefix
   }
 
-  /** `token` is the token for a new hold. If it is undefined, this server takes its next token. */
+  /** `token` is the token for a new hold. Without `token`, this server takes its next token. */
   async take(of: TakeRequest, token?: number): Promise<TakeAnswer> {
     const { key, id, lease, context, queues, patience, before } = of
     const [now, code, queued, again, hold] = await this.#run<TakeReply>(this.#scripts.take, [
@@ -82,7 +82,6 @@ export class RedisCalls {
     return { now, tokens }
   }
 
-  /** `token` has the same meaning as in `take`. */
   async rotate(
     key: Uint8Array,
     id: string,
@@ -135,7 +134,7 @@ function infoOf(row: RowReply, queue: boolean): LockInfoResult {
   return [key, String(id), contextOf(kind, context), token, acquires, remaining, waiters, held, shown, 0]
 }
 
-/** The first argument is the kind of the context: 0 for none, 1 for bytes, 2 for text. */
+/** The kind of the context is 0 for none, 1 for bytes, and 2 for text. */
 const contextArgs = (context: ContextArg): [RedisArg, RedisArg] =>
   context === null ? ['0', ''] : typeof context === 'string' ? ['2', context] : ['1', asBuffer(context)]
 

@@ -11,7 +11,7 @@ import { toLockError } from './outcome-of-redis-error.js'
 import type { RedisArg, RedisClient } from './redis-types.js'
 import type { Script } from './lock-lua-scripts.js'
 
-/** In ms. A call waits this long for the connection. */
+/** In ms, how long a call waits for the connection. */
 const CONNECT_PATIENCE = 1_000
 const LONGEST_PAUSE = 1_000
 const FIRST_PAUSE = 50
@@ -51,7 +51,7 @@ export class RedisConnection {
     this.#client.on('end', changed)
   }
 
-  /** Runs a script and resolves to its answer, in which bytes are Buffers. */
+  /** Bytes in the answer are Buffers. */
   async run(script: Script, args: readonly RedisArg[]): Promise<unknown> {
     const rest = ['0', ...args]
     try {

@@ -37,8 +37,8 @@ export class RedisEngine extends RedisCalls implements LockEngine {
   override async take(request: TakeRequest): ReturnType<RedisCalls['take']> {
     if (this.capabilities.survives === 'restart') await this.#durable()
     const answer = await super.take(request)
-    // A message that arrives before the subscription is ready would be missed. Subscription wakes all waiters
-    // when it is ready.
+    // A message that arrives before the subscription is ready would be missed. So Subscription wakes all
+    // waiters when it is ready.
     if (answer.queued) this.#subscription.begin()
     return answer
   }
@@ -53,10 +53,7 @@ export class RedisEngine extends RedisCalls implements LockEngine {
     this.#end()
   }
 
-  /**
-   * Checks that the server writes each hold to its disk. Another server would lose the holds when it is
-   * restarted.
-   */
+  /** A server that does not write each hold to its disk would lose the holds at a restart. */
   #durable(): Promise<void> {
     this.#checked ??= this.#checkDurable().catch((error: unknown) => {
       this.#checked = undefined

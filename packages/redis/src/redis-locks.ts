@@ -65,8 +65,8 @@ export function clientArg(client: unknown, name: string): void {
 }
 
 /**
- * Checks the prefix. Returns the whole prefix of the keys, which begins with the keyPrefix of the user's
- * client. ioredis cannot add that keyPrefix, because the scripts build the names of keys themselves.
+ * Returns the whole prefix of the keys, which begins with the keyPrefix of the user's client. ioredis cannot
+ * add that keyPrefix, because the scripts build the names of keys themselves.
  */
 export function prefixArg(client: RedisClient, prefix: unknown = 'latchkey:'): string {
   return (client.options.keyPrefix ?? '') + serverPrefixArg(prefix)

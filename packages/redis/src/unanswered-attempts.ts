@@ -17,14 +17,14 @@ export interface Attempt {
   readonly vote: string
   /** True if the caller does not need the grant any more. */
   isOver: boolean
-  /** The engine calls this once for each master, when the master has answered or its call has failed. */
+  /** Called once for each master, when the master has answered or its call has failed. */
   answered(): void
 }
 
 export class Attempts {
   readonly #open = new Map<string, Set<Attempt>>()
 
-  /** Begins an attempt. If the caller already has a hold, `vote` is the vote id of that hold. */
+  /** If the caller already has a hold, `vote` is the vote id of that hold. */
   begin(key: Uint8Array, id: string, masters: number, vote = newId()): Attempt {
     const name = nameOf(key, id)
     const same = this.#open.get(name) ?? new Set()
@@ -44,8 +44,8 @@ export class Attempts {
   }
 
   /**
-   * Marks the open attempts of caller `id` at the key as over. Returns their vote ids, because some masters may
-   * have granted a vote under these ids, or may still grant one.
+   * Marks the open attempts of caller `id` at the key as over. Returns their vote ids, because some masters
+   * may have granted a vote under these ids, or may still grant one.
    */
   end(key: Uint8Array, id: string): string[] {
     const open = [...(this.#open.get(nameOf(key, id)) ?? [])]

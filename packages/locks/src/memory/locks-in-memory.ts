@@ -14,21 +14,17 @@ interface Waiter {
   readonly id: string
   readonly context: ContextArg
   readonly since: number
-  /** The time at which the waiter leaves the queue if it does not ask again before. */
+  /** When the waiter leaves the queue, if it does not ask again before. */
   patientUntil: number
 }
 
 interface Lock {
   readonly key: Uint8Array
   hold: Hold | undefined
-  /** The waiters in the order of their arrival. */
   readonly queue: Waiter[]
 }
 
-/**
- * The locks themselves. Each `memoryLocks({ memory })` with the same memory is one more client of these
- * locks.
- */
+/** Each `memoryLocks({ memory })` with the same memory is one more client of the same locks. */
 export class LockMemory {
   readonly #clock: Clock
   readonly #locks = new Map<string, Lock>()
@@ -41,8 +37,8 @@ export class LockMemory {
 
   /**
    * The time of a monotonic clock in whole milliseconds. The time is greater than 0, because callers treat 0
-   * as unknown. Each method of this class reads this property only once. With two readings, a take could find
-   * at the later time that a hold has ended, and then begin the next hold at the earlier time.
+   * as unknown. Each method of this class reads this property only once. With two readings, a take could end
+   * a hold at the later time and begin the next hold at the earlier time.
    */
   get now(): number {
     return Math.floor(this.#clock.now()) + 1
@@ -162,7 +158,7 @@ export class LockMemory {
     return rows.sort((a, b) => compareBytes(a[0], b[0]))
   }
 
-  /** Returns the lock after it has removed the waiters that have stopped asking. */
+  /** Removes the waiters that have stopped asking. */
   #lock(key: Uint8Array, now: number): Lock {
     const name = binary(key)
     const lock = this.#locks.get(name) ?? { key: new Uint8Array(key), hold: undefined, queue: [] }
@@ -192,8 +188,8 @@ export class LockMemory {
   }
 
   /**
-   * Removes one lock if its hold and its waits have ended. Each take checks the lock that was not checked for
-   * the longest time, so every unused lock is removed at some time.
+   * Each take checks the lock that was not checked for the longest time, so every unused lock is removed at
+   * some time.
    */
   #reclaimOne(now: number): void {
     const [oldest] = this.#locks
@@ -205,8 +201,8 @@ export class LockMemory {
   }
 
   /**
-   * Deletes an unused lock. The next hold still gets a higher token, because all locks take their tokens from
-   * one counter.
+   * After an unused lock is deleted, its next hold still gets a higher token, because all locks take their
+   * tokens from one counter.
    */
   #forget(lock: Lock): void {
     if (lock.hold === undefined && lock.queue.length === 0) this.#locks.delete(binary(lock.key))
@@ -216,6 +212,6 @@ export class LockMemory {
 const inForce = ({ hold }: Lock, now: number) =>
   hold !== undefined && now <= hold.deadline ? hold : undefined
 
-/** Tells whether a key belongs to a query for that prefix, or for exactly that key if `isKey` is true. */
+/** True if the key begins with the prefix, or equals the prefix if `isKey` is true. */
 export const isIn = (prefix: Uint8Array | null, isKey: boolean) => (key: Uint8Array) =>
   prefix === null || (isKey ? compareBytes(key, prefix) === 0 : startsWith(key, prefix))

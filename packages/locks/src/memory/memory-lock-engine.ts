@@ -50,10 +50,7 @@ export function memoryLocks<S extends 'bytes' | 'string' = 'bytes'>(
   }
 }
 
-/**
- * Returns the engine itself, for engineHistory. Each call runs within one turn of the event loop, so it is
- * one atomic step.
- */
+/** Each call runs within one turn of the event loop, so it is one atomic step. */
 export const memoryEngine = (memory: LockMemory): LockEngine => ({
   capabilities: CAPABILITIES,
   take: async (request) => memory.take(request),

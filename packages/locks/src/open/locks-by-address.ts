@@ -94,7 +94,7 @@ async function load({ packageName, install, call }: Source): Promise<Open> {
   return open as Open
 }
 
-/** Returns the members' addresses. `latchkey+ws://a:1,b:2` names the members ws://a:1 and ws://b:2. */
+/** `latchkey+ws://a:1,b:2` names the members ws://a:1 and ws://b:2. */
 function membersOf(url: string): string[] {
   const [scheme = '', rest = ''] = url.slice('latchkey+'.length).split('://')
   return rest.split(',').map((host) => `${scheme}://${host}`)
