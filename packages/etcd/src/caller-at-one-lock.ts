@@ -25,7 +25,6 @@ export interface Ports {
   /** Called when the waiter with this id may be the next holder. */
   readonly wake: (id: string) => void
   readonly clock: Clock
-  /** In ms. */
   readonly now: () => number
   /** The fraction of a lease that its holder may use. The fraction is less than 1, because clocks drift. */
   readonly part: number
@@ -37,10 +36,7 @@ interface OwnHold extends EngineHold {
 }
 
 interface OwnPlace extends Place {
-  /**
-   * A time of this process's clock. If the waiter has not asked again before this time, it has left the queue
-   * (EN6).
-   */
+  /** When the waiter leaves the queue if it does not ask again, by this process's clock (EN6). */
   readonly until: number
 }
 
@@ -61,7 +57,6 @@ export class Contender {
   #place: OwnPlace | undefined
   readonly #doubtful = new Set<string>()
   #timer: Timer | undefined
-  /** The row before the caller in the queue, and the function that ends the watch of that row. */
   #watched: { readonly row: Buffer; readonly end: () => void } | undefined
 
   constructor(key: Uint8Array, id: string, ports: Ports, done: () => void) {
@@ -71,7 +66,6 @@ export class Contender {
     this.#done = done
   }
 
-  /** The steps of one caller run one after another. */
   async #step<T>(run: () => Promise<T>): Promise<T> {
     this.#steps++
     const before = this.#lastStep
@@ -168,7 +162,6 @@ export class Contender {
     return { now: after, code: 'HELD', hold: undefined, queued: request.queues, again: SOON }
   }
 
-  /** Renews the caller's place in the queue. */
   async #stay(place: OwnPlace, patience: number): Promise<Before> {
     const { calls, rows, now } = this.#ports
     const until = now() + patience
@@ -312,7 +305,6 @@ export class Contender {
     })
   }
 
-  /** Undefined if no hold is in force. */
   get hold(): OwnHold | undefined {
     const hold = this.#hold
     return hold !== undefined && this.#ports.now() <= hold.deadline ? hold : undefined
@@ -330,7 +322,6 @@ export class Contender {
     return begun + Math.floor(Math.min(millis, ttl) * this.#ports.part) - 1
   }
 
-  /** The leases are doubtful until the transaction is answered. */
   async #doubted(leases: readonly string[], run: () => Promise<TxnAnswer>): Promise<TxnAnswer> {
     for (const lease of leases) this.#doubtful.add(lease)
     const answer = await run()
@@ -346,7 +337,6 @@ export class Contender {
     }
   }
 
-  /** Resolves to etcd's answer about the hold. */
   async #end(): Promise<TxnAnswer | undefined> {
     const { calls, rows } = this.#ports
     const [place, hold] = [this.#place, this.#hold]
@@ -377,7 +367,6 @@ export class Contender {
     if (hold !== undefined) void this.#ports.calls.revoke(hold.lease.id).catch(() => {})
   }
 
-  /** The timer runs until the earliest end of the place or the hold. */
   #arm(): void {
     this.#timer?.cancel()
     this.#timer = undefined

@@ -12,7 +12,7 @@ const SECOND = 1_000
 
 export interface Lease {
   readonly id: string
-  /** In ms, the length of the lease that the servers have granted. */
+  /** In ms. */
   readonly ttl: number
 }
 

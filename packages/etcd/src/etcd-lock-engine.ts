@@ -19,7 +19,6 @@ const CAPABILITIES: Capabilities = {
 }
 /** etcd accepts 128 reads in one transaction. */
 const MOST_READS = 100
-/** How many leases the engine asks about at the same time. */
 const AT_ONCE = 16
 
 interface EtcdTerms {
@@ -42,7 +41,6 @@ export class EtcdEngine implements LockEngine {
   readonly #contenders = new Map<string, Contender>()
   readonly #wakes = new Set<Wake>()
 
-  /** The engine calls `end` when it closes. */
   constructor(terms: EtcdTerms, end: () => void) {
     this.#terms = terms
     this.#end = end
@@ -198,7 +196,6 @@ const nameOf = (key: Uint8Array, id: string): string => `${id}/${binary(key)}`
 const byName = (rows: readonly EtcdRow[] | undefined, name: (row: EtcdRow) => string): Map<string, EtcdRow> =>
   new Map((rows ?? []).map((row) => [name(row), row]))
 
-/** The waiters of each lock are in the order in which they joined the queue. */
 function queuesOf(rows: readonly EtcdRow[], start: number): Map<string, EtcdRow[]> {
   const queues = new Map<string, EtcdRow[]>()
   for (const row of [...rows].sort((a, b) => Number(a.create_revision) - Number(b.create_revision))) {

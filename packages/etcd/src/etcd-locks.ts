@@ -49,7 +49,6 @@ export function etcdLocks<S extends 'bytes' | 'string' = 'bytes'>(options: EtcdO
   return makeLocks(options, () => {})
 }
 
-/** `end` is called when the locks are closed. */
 export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: EtcdOptions<S>,
   end: () => void,
@@ -69,7 +68,6 @@ export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
   }
 }
 
-/** Returns the engine itself. */
 export function etcdEngine(
   client: EtcdClient,
   of: {

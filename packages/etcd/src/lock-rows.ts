@@ -33,17 +33,14 @@ export interface Info {
 
 export interface Place {
   readonly lease: string
-  /** The revision at which the row was created. */
   readonly revision: string
 }
 
-/** The holder and the waiters before a caller. */
 export interface Before {
   readonly hold: HeldRow | undefined
   /** The row whose deletion may make the caller the next holder. Undefined if no row is before the caller. */
   readonly row: Buffer | undefined
   readonly waiters: number
-  /** True if the caller itself has a place in the queue. */
   readonly isWaiting: boolean
   readonly revision: string
 }
@@ -141,7 +138,6 @@ export class LockRows {
     return this.#change(key, id, lease, [put(this.info(key), encode(info), lease)])
   }
 
-  /** Moves the hold to another lease. */
   move(key: Uint8Array, id: string, from: string, to: string, info: Info): object {
     const puts = [put(this.held(key), Buffer.from(id), to), put(this.info(key), encode(info), to)]
     return this.#change(key, id, from, puts)

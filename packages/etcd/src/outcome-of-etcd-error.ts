@@ -21,7 +21,6 @@ const SAME_LEASE = /lease already exists/
 
 const messageOf = (error: unknown): string => String((error as Error | undefined)?.message)
 
-/** The lease does not exist, or does not exist any more. */
 export const isNoLease = (error: unknown): boolean => NO_LEASE.test(messageOf(error))
 
 /**

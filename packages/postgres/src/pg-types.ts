@@ -1,7 +1,6 @@
 // Types: the functions of `pg` that this package uses. So a user does not need the types of `pg`, and may use
 // any version with these functions.
 
-/** A pool, a client of a pool, or a separate client. */
 export interface PgClient {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: unknown[] }>
 }
@@ -12,7 +11,6 @@ export interface PgPool extends PgClient {
   on(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** A separate connection, for LISTEN. */
 export interface PgListener extends PgClient {
   connect(): Promise<unknown>
   end(): Promise<void>

@@ -45,7 +45,7 @@ export class PostgresEngine implements LockEngine {
   readonly #listening: Listening | undefined
   readonly #end: () => Promise<void>
 
-  /** Without `listening`, waiters only poll. The engine calls `end` when it closes. */
+  /** Without `listening`, waiters only poll. */
   constructor(client: PgClient, table: string, listening: Listening | undefined, end: () => Promise<void>) {
     this.#client = client
     this.#table = table

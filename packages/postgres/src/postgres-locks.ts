@@ -60,7 +60,6 @@ export function postgresLocks<S extends 'bytes' | 'string' = 'bytes'>(
   return makeLocks(options, async () => {})
 }
 
-/** `end` is called when the locks are closed. */
 export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: PostgresOptions<S>,
   end: () => Promise<void>,
@@ -146,7 +145,6 @@ async function guard(
 const ALONE =
   'guard() must be called inside a transaction, on the client that has begun the transaction: outside of a transaction, guard() protects nothing'
 
-/** Makes a connection with the options of the pool, or a connection to another address. */
 async function listener(pool: PgPool, listen: true | string): Promise<PgListener> {
   const { Client, options } = pool as unknown as {
     readonly Client: new (options: object) => PgListener

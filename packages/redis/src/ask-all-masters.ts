@@ -4,7 +4,6 @@ import { mayHaveArrived, notReached } from '@latchkey/lock'
 import { isLatchkeyError, type LatchkeyError } from '@latchkey/protocol'
 
 export class Votes<T> {
-  /** The number of masters. */
   readonly of: number
   readonly answers: T[] = []
   readonly errors: unknown[] = []
@@ -21,7 +20,6 @@ export class Votes<T> {
     return this.answers.filter(isFor).length
   }
 
-  /** True if the answers of a majority of all masters satisfy `isFor`. */
   has(isFor: (answer: T) => boolean): boolean {
     return this.count(isFor) >= this.quorum
   }
@@ -31,7 +29,6 @@ export class Votes<T> {
     return this.answers.length - this.count(isFor) > this.of - this.quorum
   }
 
-  /** The error to report if too few masters have answered. */
   failure(): LatchkeyError {
     const unknown = this.errors.find((error) => !isLatchkeyError(error) || error.outcome === 'unknown')
     if (unknown !== undefined) return mayHaveArrived(unknown)

@@ -54,7 +54,6 @@ interface QuorumTerms {
   readonly time: ClientClock
   /** The fraction of a lease that its holder may use. The fraction is less than 1, because clocks drift. */
   readonly part: number
-  /** The seed of the random numbers. */
   readonly seed: string
 }
 
@@ -65,11 +64,9 @@ export class QuorumEngine implements LockEngine {
   readonly #part: number
   readonly #random: Random
   readonly #end: () => void
-  /** The holds of this client, by lock and id. */
   readonly #holds = new Map<string, OwnHold>()
   readonly #attempts = new Attempts()
 
-  /** `end` closes the connections. */
   constructor({ masters, time, part, seed }: QuorumTerms, end: () => void) {
     this.#masters = masters
     this.#time = time

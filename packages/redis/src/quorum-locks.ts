@@ -44,7 +44,6 @@ export function redisQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
   return makeQuorumLocks(options, () => {})
 }
 
-/** `end` is called when the locks are closed. */
 export function makeQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: RedisQuorumOptions<S>,
   end: () => void,

@@ -29,7 +29,6 @@ type Call<Name extends keyof LockEngine> = LockEngine[Name] extends (...args: in
   ? (...args: A) => R
   : never
 
-/** The engine of one server and the engine of a quorum use these calls. */
 export class RedisCalls {
   readonly #connection: RedisConnection
   readonly #scripts: Scripts

@@ -16,7 +16,6 @@ const CONNECT_PATIENCE = 1_000
 const LONGEST_PAUSE = 1_000
 const FIRST_PAUSE = 50
 
-/** The options of each connection that the locks open. */
 export const CONNECTION_OPTIONS = {
   lazyConnect: true,
   enableOfflineQueue: false,

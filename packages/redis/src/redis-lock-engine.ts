@@ -20,7 +20,6 @@ export class RedisEngine extends RedisCalls implements LockEngine {
   readonly #end: () => void
   #checked: Promise<void> | undefined
 
-  /** `end` is called when the engine is closed. */
   constructor(
     connection: RedisConnection,
     subscription: Subscription,

@@ -38,7 +38,6 @@ export function redisLocks<S extends 'bytes' | 'string' = 'bytes'>(options: Redi
   return makeLocks(options, () => {})
 }
 
-/** `end` is called when the locks are closed. */
 export function makeLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: RedisOptions<S>,
   end: () => void,

@@ -158,7 +158,6 @@ export class LockMemory {
     return rows.sort((a, b) => compareBytes(a[0], b[0]))
   }
 
-  /** Removes the waiters that have stopped asking. */
   #lock(key: Uint8Array, now: number): Lock {
     const name = binary(key)
     const lock = this.#locks.get(name) ?? { key: new Uint8Array(key), hold: undefined, queue: [] }

@@ -41,7 +41,6 @@ const SOURCES: ReadonlyMap<string, Source> = new Map([
   ['etcd', ETCD],
 ])
 
-/** The capabilities of Latchkey itself, as docs/guarantees.md describes them. */
 export const LATCHKEY: Capabilities = {
   fencing: 'enforced',
   queue: 'fair',
@@ -94,7 +93,6 @@ async function load({ packageName, install, call }: Source): Promise<Open> {
   return open as Open
 }
 
-/** `latchkey+ws://a:1,b:2` names the members ws://a:1 and ws://b:2. */
 function membersOf(url: string): string[] {
   const [scheme = '', rest = ''] = url.slice('latchkey+'.length).split('://')
   return rest.split(',').map((host) => `${scheme}://${host}`)

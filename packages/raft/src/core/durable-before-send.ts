@@ -42,7 +42,6 @@ export class Disk {
   #persisted = 0
   #writing: Writing[] = []
   #promised: Promised[] = []
-  /** The id of the last batch that contained term and vote. */
   #hardBatch = 0
   #hardDirty = false
   #truncateFrom: number | undefined
@@ -98,7 +97,6 @@ export class Disk {
     for (const writing of this.#writing) writing.coversTo = undefined
   }
 
-  /** Returns the batch of this call, or undefined if there is nothing to write. */
   flush(log: Log, { term, vote }: HardState): PersistBatch | undefined {
     const from = this.#entriesFrom
     const hasEntries = from !== undefined && from <= log.lastIndex

@@ -11,7 +11,7 @@ import type { RaftOptions } from './options.js'
 
 export class Timers {
   clock = 0
-  /** Before this time, every deadline counts as not yet over. */
+  /** Before this time no election timeout ends. */
   calmAt = 0
   #reading: number
   readonly #stall: number

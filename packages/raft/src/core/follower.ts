@@ -15,7 +15,6 @@ import { adjustRole, becomeFollower } from './role-changes.js'
 import { type State, appendEntry } from './state.js'
 import type { Entry, Membership, MessageOf } from './types.js'
 
-/** Called when a message shows that `from` leads the current term. */
 export function follow(state: State, from: string): void {
   assert(state.role !== 'leader', 'another member leads the own term (E22)')
   assert(state.leader === undefined || state.leader === from, 'two members lead one term (E22)')

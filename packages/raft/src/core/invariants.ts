@@ -89,7 +89,6 @@ function checkProgress({ log, options }: State, peer: Progress): void {
   )
 }
 
-/** The values of a state that `checkStep` compares with the next state. */
 interface Footprint {
   readonly role: Role
   readonly term: number

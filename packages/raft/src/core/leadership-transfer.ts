@@ -41,8 +41,8 @@ export function pumpTransfer(state: State): void {
 }
 
 /**
- * Asks the member with the longest matching log to campaign. The log may lack some entries, because this
- * leader steps down in any case.
+ * This leader steps down in any case. So it asks the member with the longest matching log, even if that log
+ * lacks some entries.
  */
 export function sendTimeoutNow(state: State): void {
   const target = furthest(state, state.leading as Leading)

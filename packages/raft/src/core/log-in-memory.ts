@@ -73,13 +73,11 @@ export class Log {
     this.#entries.push(entry)
   }
 
-  /** Removes all entries from index `from` on. */
   truncate(from: number): void {
     assert(from > this.#start.index, 'a truncation reaches below the start of the log')
     this.#entries.length = Math.min(this.#entries.length, from - this.#start.index - 1)
   }
 
-  /** The two ends are included. */
   slice(from: number, to: number): Entry[] {
     return this.#entries.slice(from - this.#start.index - 1, to - this.#start.index)
   }

@@ -28,12 +28,10 @@ export function isMember(membership: Membership, id: MemberId): boolean {
   return isVoter(membership, id) || membership.learners.includes(id)
 }
 
-/** Returns all member ids, sorted. */
 export function membersOf({ voters, outgoing, learners }: Membership): MemberId[] {
   return sorted([...new Set([...voters, ...outgoing, ...learners])])
 }
 
-/** Returns the voters other than `id`, sorted. */
 export function votersBut({ voters, outgoing }: Membership, id: MemberId): MemberId[] {
   const others = [...new Set([...voters, ...outgoing])].filter((voter) => voter !== id)
   return others.sort((a, b) => (a < b ? -1 : 1))
@@ -92,7 +90,6 @@ export function encodeMembership(membership: Membership): Uint8Array {
   return encoder.encode(JSON.stringify(cluster === undefined ? fields : [...fields, cluster]))
 }
 
-/** Returns undefined if the bytes are not a valid membership. */
 export function decodeMembership(data: Uint8Array): Membership | undefined {
   let parsed: unknown
   try {
@@ -143,7 +140,6 @@ export class Configurations {
     return lastOf(this.#placed).index
   }
 
-  /** The `index` must not be before the log's start. */
   at(index: number): Membership {
     return (this.#placed.findLast((placed) => placed.index <= index) ?? elementAt(this.#placed, 0)).membership
   }

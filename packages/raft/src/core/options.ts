@@ -13,7 +13,7 @@ export interface RaftOptions {
    * random, between one and two election timeouts.
    */
   readonly electionTimeout: number
-  /** In ms, the time between two heartbeats. */
+  /** In ms. */
   readonly heartbeat: number
   /**
    * The generator needs another seed at each start of the process, because forwarded reads are numbered from
@@ -48,10 +48,8 @@ export type Settings = Required<RaftOptions>
 
 export interface RaftBoot {
   readonly hardState: HardState
-  /** The entries after `start`, without a gap. */
   readonly entries: readonly Entry[]
   readonly start: LogPosition
-  /** The membership in force at `start`. */
   readonly membership: Membership
   /**
    * The index up to which the state machine has applied the log. If this index is before `start`, the state

@@ -72,7 +72,6 @@ export interface SnapshotTransfer {
   /** In bytes, the offset after the piece that was sent last. */
   end: number
   done: boolean
-  /** True if the piece was sent more than once. */
   again: boolean
   since: number
   /** True if the member asked for a snapshot because it has lost its state. Its log may still be complete. */
@@ -94,7 +93,6 @@ export class Progress {
    * ms of the election timers' clock.
    */
   movedAt: number
-  /** The highest read round (read-index.ts) in the member's answers. */
   round = 0
   sentCommit = 0
   snapshot: SnapshotTransfer | undefined
@@ -117,7 +115,6 @@ export class Progress {
     this.window = new Window(windowSize)
   }
 
-  /** Returns true if `match` has grown. */
   acknowledge(match: number, clock: number): boolean {
     if (match <= this.match) return false
     this.match = match

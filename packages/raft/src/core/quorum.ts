@@ -8,7 +8,6 @@ type Halves = Pick<Membership, 'voters' | 'outgoing'>
 
 export const majority = (size: number): number => (size >>> 1) + 1
 
-/** All calls sort in this buffer, so that no call allocates an array. */
 const scratch: number[] = []
 
 /** Returns the largest value that a majority of `voters` has reached. Without voters, the result is 0. */

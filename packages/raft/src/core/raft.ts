@@ -68,7 +68,7 @@ export class Raft {
     state.reported.configIndex = state.configs.index
     state.reported.configCommitted = state.configs.index <= state.commit
     resetElectionTimer(state)
-    // The only voter of a group campaigns at once, because no other member could lead.
+    // The only voter of a group campaigns immediately, because no other member could lead.
     if (votersBut(state.membership, state.id).length === 0) state.electionAt = state.clock
   }
 
@@ -126,14 +126,12 @@ export class Raft {
     return finish(this.state)
   }
 
-  /** The result is a 'read' effect with the same `context`. */
   read(context: number, now: number): readonly Effect[] {
     this.#begin(now)
     read(this.state, context)
     return finish(this.state)
   }
 
-  /** Called when this batch and all earlier batches are durable. */
   persisted(batchId: number, now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)
@@ -253,7 +251,6 @@ export class Raft {
     return this.state.leader
   }
 
-  /** Undefined if this member does not campaign. */
   get electionReason(): ElectionReason | undefined {
     return this.state.campaign?.why
   }
@@ -267,7 +264,7 @@ export class Raft {
     return this.state.commit
   }
 
-  /** The index of the log's first entry, or of the next entry if the log is empty. */
+  /** If the log is empty, the index of the next entry. */
   get firstIndex(): number {
     return this.state.log.firstIndex
   }
@@ -284,7 +281,7 @@ export class Raft {
     return this.state.configs.at(index)
   }
 
-  /** In ms. */
+  /** In ms, how long the driver may wait before the next tick. */
   get untilTick(): number {
     return untilTick(this.state)
   }
@@ -320,12 +317,10 @@ export class Raft {
     return this.state.log.entry(index)
   }
 
-  /** The two ends are included. */
   entries(from: number, to: number): Entry[] {
     return this.state.log.slice(from, to)
   }
 
-  /** Undefined outside the log. */
   termAt(index: number): number | undefined {
     return this.state.log.termAt(index)
   }

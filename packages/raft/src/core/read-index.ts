@@ -84,7 +84,6 @@ export function onReadIndexReply(state: State, m: MessageOf<'readIndexReply'>): 
   answerSelf(state, forwarded.context, m.index, m.time)
 }
 
-/** Called when the leader has changed. */
 export function failForwarded(state: State): void {
   for (const { context } of state.forwarded.values()) answerSelf(state, context, undefined, 0)
   state.forwarded.clear()
@@ -98,7 +97,6 @@ export function expireForwarded(state: State): void {
   }
 }
 
-/** The callers of these reads try again. */
 export function endLeadershipReads(state: State): void {
   const leading = state.leading as Leading
   const requests = [...leading.rounds.flatMap((round) => round.requests), ...leading.readsWaiting]

@@ -47,7 +47,6 @@ function ask(state: State, to: MemberId, snapshot: SnapshotTransfer): void {
   state.out.push({ type: 'readSnapshot', to, offset, position })
 }
 
-/** Called when the driver has read a piece. */
 export function onPiece(state: State, piece: SnapshotPiece): void {
   const peer = state.leading?.byId.get(piece.to)
   const snapshot = peer?.snapshot

@@ -29,12 +29,11 @@ interface Campaign {
 export interface LostCampaign {
   readonly term: number
   readonly votes: ReadonlyMap<MemberId, boolean>
-  /** The higher term that ended the campaign, or undefined. */
+  /** Undefined if no higher term ended the campaign. */
   readonly higherTerm: number | undefined
 }
 
 interface ReadRequest {
-  /** The member that asked for the read, perhaps this member itself. */
   readonly from: MemberId
   readonly context: number
   /** The leader's cluster time, read after the request arrived (CT5). */
@@ -59,7 +58,6 @@ export interface Leading {
   /** Sorted by id, so that messages are sent in the same order in each run. */
   readonly peers: Progress[]
   readonly byId: Map<MemberId, Progress>
-  /** Returns the index up to which a member's durable log agrees with the leader's log. */
   readonly matchOf: (id: MemberId) => number
   readonly roundOf: (id: MemberId) => number
   readonly clock: ClusterClock
@@ -98,9 +96,8 @@ interface Staging {
   readonly position: LogPosition
   readonly membership: Membership
   offset: number
-  /** When the last piece arrived, in ms of the election timers' clock. */
+  /** In ms of the election timers' clock. */
   at: number
-  /** True while the driver installs the snapshot (S3). */
   installing: boolean
 }
 
@@ -118,7 +115,6 @@ export class State {
   readonly disk: Disk
   readonly configs: Configurations
   readonly timers: Timers
-  /** The argument `now` of the current call. */
   now: number
 
   term: number
@@ -141,7 +137,7 @@ export class State {
   leading: Leading | undefined
   electionAt = 0
   electionReason: ElectionReason = 'timeout'
-  /** When the leader's last message arrived, in ms of the election timers' clock. */
+  /** In ms of the election timers' clock. */
   leaderMessageAt = 0
   /**
    * The last term in which this member noticed that the leader's process had ended. Only the first notice in
@@ -168,7 +164,6 @@ export class State {
     configIndex: number
     configCommitted: boolean
   }
-  /** How many messages were refused, and the reason of the last refusal. */
   readonly refused = { count: 0, last: '' }
 
   constructor(options: Settings, boot: RaftBoot, now: number) {

@@ -115,7 +115,6 @@ export type Message = Envelope &
     | {
         readonly type: 'appendReply'
         readonly ok: false
-        /** The prevIndex of the rejected append. */
         readonly rejected: number
         /**
          * The index that the leader should probe next. The hint is the last index up to prevIndex at which
@@ -201,7 +200,8 @@ export type Effect =
       readonly leader: MemberId | undefined
     }
   /**
-   * A new membership is in force because its entry was appended, or the membership in force is now committed.
+   * A membership has come into force because its entry was appended, or the membership in force is now
+   * committed.
    */
   | {
       readonly type: 'membership'
@@ -256,7 +256,6 @@ export interface PersistBatch {
   /** One higher in each batch. `persisted(id)` means that this batch and all earlier batches are durable. */
   readonly id: number
   readonly hardState: HardState | undefined
-  /** The entries from this index on become invalid. */
   readonly truncateFrom: number | undefined
   readonly entries: readonly Entry[]
   /** If set, all entries are dropped, and the log begins after the position of an installed snapshot. */

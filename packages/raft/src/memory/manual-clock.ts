@@ -29,7 +29,6 @@ export class ManualClock implements Clock {
     return this.#alarms.length
   }
 
-  /** Advances the time by `ms`, and runs the timers that become due, in the order of their times. */
   advance(ms: number): void {
     const end = this.#now + ms
     for (;;) {

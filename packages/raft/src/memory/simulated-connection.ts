@@ -35,7 +35,6 @@ export interface ConnectionOptions {
 
 /** An unreliable connection loses frames during a cut, instead of holding them back. */
 export interface Unreliable {
-  /** Returns true if the frame is lost. */
   loses(): boolean
   /** The probability that a frame arrives twice. The second copy arrives up to `late` microseconds later. */
   readonly duplicate: number

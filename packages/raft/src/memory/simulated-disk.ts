@@ -145,7 +145,6 @@ export class MemoryDisk implements FileSystem {
     this.put(path, bytes)
   }
 
-  /** The durable content, which a test can restore later. */
   image(): ReadonlyMap<string, Uint8Array> {
     return this.#names.durableImage()
   }

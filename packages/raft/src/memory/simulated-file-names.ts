@@ -63,7 +63,7 @@ export class Names {
     return this.#pending.slice(0, random.between(0, this.#pending.length + 1))
   }
 
-  /** The new file is visible and durable at once. */
+  /** The new file is visible and durable immediately. */
   put(path: string, bytes: Uint8Array): void {
     const inode = this.#live.get(path) ?? new Inode()
     inode.replace(bytes)

@@ -105,7 +105,6 @@ export class HostProcess {
   #waiting: Waiting[] = []
   /** The timer or message that runs when the process continues with the old clock value. */
   #stalled: Waiting | undefined
-  /** The old value that the next reading of the clock returns. */
   #old: Reading | undefined
   #lastOld: Reading | undefined
   #due = 0
@@ -143,7 +142,7 @@ export class HostProcess {
     return this.#lastOld?.value === reading ? this.#lastOld.at : this.host.timeline.now
   }
 
-  /** If the process is paused, the function runs when the process continues. */
+  /** In a paused process, the function runs when the process continues. */
   deliver(run: () => void, timer = false): void {
     if (this.dead) return
     if (this.#due > 0) this.#again(run, timer)
@@ -169,7 +168,6 @@ export class HostProcess {
     timeline.later(stall, () => host.resume(false))
   }
 
-  /** Runs the function after all events that are already scheduled for this moment. */
   readonly defer = (run: () => void): void => {
     this.host.timeline.later(0, () => this.deliver(run))
   }

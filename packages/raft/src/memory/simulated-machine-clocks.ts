@@ -28,7 +28,6 @@ export class VirtualClock {
     return this.#rate
   }
 
-  /** Returns the monotonic time in ms, as process.hrtime does. */
   read(real: number): number {
     return this.#frozen ? this.#localOrigin : this.#localOrigin + this.#since(real)
   }

@@ -19,7 +19,6 @@ type Frame =
   | { readonly kind: 'packed'; readonly item: Uint8Array; readonly blobs: readonly Uint8Array[] }
   | { readonly kind: 'app'; readonly bytes: Uint8Array }
 
-/** One of the two ends of a connection. */
 interface Line {
   readonly connection: MemoryConnection
   readonly side: Side
@@ -132,7 +131,6 @@ class MemoryTransport extends Emitter<TransportEvents> implements Transport {
     })
   }
 
-  /** Emits 'dead' for the member, at most once for each lost connection. */
   ended(id: MemberId): void {
     const lost = this.lost.get(id)
     if (lost === undefined || lost.dead) return
@@ -158,7 +156,6 @@ class MemoryTransport extends Emitter<TransportEvents> implements Transport {
 export interface NetworkOptions extends ConnectionOptions {
   /** True if messages are encoded to bytes and decoded again, as on a real connection. */
   readonly encoded: boolean
-  /** By default the codec of this package. */
   readonly codec?: MessageCodec
   readonly dial: DialTimes
 }
@@ -171,9 +168,7 @@ interface MessageCodec {
 /** In microseconds, the shortest and the longest time that two members need to connect. */
 interface DialTimes {
   readonly first: readonly [number, number]
-  /** Used after a connection has ended. */
   readonly afterEnd: readonly [number, number]
-  /** Used after an attempt has failed. */
   readonly again: readonly [number, number]
 }
 
@@ -367,7 +362,6 @@ export class MemoryNetwork {
   }
 }
 
-/** Informs both sides of a refusal, as a real handshake does. */
 function refuse(by: MemoryTransport, other: MemoryTransport): boolean {
   const refusal = by.refusalOf(other.info())
   if (refusal === undefined) return false

@@ -8,8 +8,7 @@ export interface Timeline {
    * same time.
    */
   later(micros: number, run: () => void): void
-  /** Runs the function at the given time, or now if that time has passed. */
+  /** If the given time has passed, the function runs now. */
   at(micros: number, run: () => void): void
-  /** Called each time a clock was read. */
   looked?(): void
 }

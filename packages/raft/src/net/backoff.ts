@@ -25,7 +25,7 @@ export class Backoff {
     this.#attempts = 0
   }
 
-  /** Returns the next pause in ms. */
+  /** In ms. */
   next(): number {
     const attempt = this.#attempts++
     if (attempt === 0) return 0

@@ -18,7 +18,6 @@ import type { PeerInfo } from './transport-interface.js'
 
 const MOST_OF_A_MEMBER = 16
 
-/** The process that answers at a member's address, and the address. */
 export interface Answering {
   readonly info: PeerInfo
   readonly url: string
@@ -41,7 +40,6 @@ export class DuplicateProcesses {
     this.#boots.delete(id)
   }
 
-  /** Returns the reason to refuse the process `info`, or undefined to admit it. */
   why(info: PeerInfo, answering: Answering | undefined): string | undefined {
     if (answering === undefined || answering.info.boot === info.boot) return undefined
     if (this.#boots.get(info.id)?.includes(info.boot) !== true) return undefined

@@ -20,7 +20,6 @@ import { APP } from './message-encoder.js'
 
 export const WIRE = { least: 1, most: 1 } as const
 
-/** The path of the HTTP upgrade for connections between members. */
 export const MEMBERS_PATH = '/members'
 
 const TURN = 0
@@ -32,7 +31,6 @@ const PREFIX_BYTES = 5
  */
 const SLACK_BYTES = 16 * 1024
 
-/** In bytes, the largest frame on the wire. */
 export const FRAME_LIMIT = CAPS.frameBytes + SLACK_BYTES
 /** In bytes, the largest frame after its pieces are joined. */
 export const WHOLE_LIMIT = CAPS.maxPayload
@@ -46,7 +44,6 @@ const HEAD_LIMIT = 2 * 1024 * 1024
 const BLOBS_LIMIT = 65_536
 /** The largest number of values in a head. An entry has four values. */
 const VALUES_LIMIT = 8 * BLOBS_LIMIT
-/** The largest number of entries in one append. */
 export const MOST_ENTRIES = BLOBS_LIMIT / 2
 
 /** Each lane sends the pieces of one cut frame at a time. So pieces of two frames can alternate. */
@@ -83,7 +80,6 @@ export class Cutting {
   readonly #lane: Lane
   readonly #parts: readonly Uint8Array[]
   #part = 0
-  /** In bytes, the offset in the current part. */
   #at = 0
   #left: number
   #buffer = Buffer.alloc(0)

@@ -53,9 +53,7 @@ export interface Self {
 
 export interface Greeting extends Side {
   readonly cluster: string
-  /** The id that the dialling side claims to have. */
   readonly from: MemberId
-  /** The id of the member that the dialling side wants to reach. */
   readonly to: MemberId
 }
 
@@ -227,7 +225,6 @@ function toRefusal([, , code, reason, who]: unknown[]): Refused | string {
 
 // ---- The checks
 
-/** Returns the highest wire version that both sides know. */
 export const versionOf = (dialled: Side, answered: Side): number => Math.min(dialled.most, answered.most)
 
 /** Undefined if the two sides have a wire version in common. */

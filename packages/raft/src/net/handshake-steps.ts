@@ -60,7 +60,6 @@ export type Step =
       readonly next: 'refused'
       readonly by: 'us' | 'them'
       readonly refusal: Refusal
-      /** The id that the other side claims to have. */
       readonly id: MemberId | undefined
       /** The other side's description of itself. Undefined if the other side has not proved its identity. */
       readonly info: PeerInfo | undefined
@@ -70,7 +69,6 @@ const sideOf = (nonce: Uint8Array): Side => ({ nonce, ...WIRE })
 
 const malformed = (reason: string): Refusal => ({ code: 'ERR_PROTOCOL', reason, trusted: false })
 
-/** The handshake of the side that dials. */
 export class DiallingHandshake {
   readonly #ports: DiallingPorts
   readonly #greeting: Greeting

@@ -21,7 +21,6 @@ export interface IncomingConnectionEvents {
   admitted(incoming: IncomingConnection, info: PeerInfo): void
   message(message: Message): void
   app(from: MemberId, bytes: Uint8Array): void
-  /** Called for each received frame. `bytes` is the length of the frame. */
   received(from: MemberId, bytes: number): void
   refused(event: RefusedEvent, where: string): void
   closed(incoming: IncomingConnection): void
@@ -156,7 +155,6 @@ export class IncomingConnection {
     this.#events.refused({ id, by: 'us', code, reason, info }, this.#where)
   }
 
-  /** Called when this member's cluster id or membership has changed. */
   recheck(): void {
     if (this.#state.at !== 'admitted') return
     const { info } = this.#state
@@ -219,7 +217,6 @@ export class IncomingConnection {
     this.#state = { at: 'closed' }
   }
 
-  /** Closes the connection without a close handshake. */
   terminate(): void {
     this.#leave()
     this.#socket.terminate()

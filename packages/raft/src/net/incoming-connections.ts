@@ -21,7 +21,6 @@ import { IncomingConnection, type IncomingConnectionEvents } from './incoming-co
 const MOST_STRANGERS = 512
 
 type IncomingConnectionsEvents = Pick<IncomingConnectionEvents, 'message' | 'app' | 'received'> & {
-  /** Called when the member `info` has dialled this member and was admitted. */
   came(info: PeerInfo): void
   refused(event: RefusedEvent, where: string): void
 }
@@ -34,7 +33,6 @@ export class IncomingConnections {
   readonly #server = new WebSocketServer({ noServer: true, clientTracking: false, ...SOCKET_CAPS })
   readonly #strangers = new Set<IncomingConnection>()
   readonly #members = new Map<MemberId, IncomingConnection>()
-  /** The functions to call when the other side has proved that it is a member. */
   readonly #proven = new WeakMap<IncomingConnection, () => void>()
   #closed = false
 

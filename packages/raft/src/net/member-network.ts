@@ -30,7 +30,6 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   readonly #settings: NetSettings
   readonly #incomingConnections: IncomingConnections
   readonly #links = new Map<MemberId, OutgoingConnection>()
-  /** In bytes, how much this member has received from each other member. */
   readonly #received = new Map<MemberId, number>()
   /**
    * For a member whose address in the options differs from its address in the membership: the connection that
@@ -39,7 +38,7 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   readonly #asking = new Map<MemberId, OutgoingConnection>()
   readonly #refusals: RefusedHandshakesLog
   readonly #duplicates = new DuplicateProcesses()
-  /** Outgoing connections that have messages to send at the end of this turn of the event loop. */
+  /** Outgoing connections that send at the end of this turn of the event loop. */
   readonly #due = new Set<OutgoingConnection>()
   #flushDue = false
   #closed: Promise<void> | undefined
@@ -218,7 +217,6 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
     return new Map([...this.#links].map(([id, link]) => [id, statsOf(link)]))
   }
 
-  /** Returns about how many bytes wait in this process to be sent to the member. */
   waitingBytes(id: MemberId): number {
     return this.#links.get(id)?.waitingBytes ?? 0
   }

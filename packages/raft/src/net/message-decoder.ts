@@ -43,7 +43,6 @@ const areCounts = (fields: Fields, from: number, to: number): boolean => {
 }
 const isFlag = (value: unknown): value is boolean => typeof value === 'boolean'
 
-/** Any number of blobs is allowed. */
 const ANY = -1
 /**
  * How many elements of an item come before the fields of the message: type, lengths of blobs, group, term.

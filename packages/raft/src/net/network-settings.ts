@@ -12,7 +12,6 @@ export interface Timing {
   readonly connect: number
   /** How long the handshake of an incoming connection may take. */
   readonly hello: number
-  /** The time between two pings. */
   readonly ping: number
   /** The connection is closed after this number of pings in a row without an answer (C8). */
   readonly missed: number
@@ -50,9 +49,7 @@ export interface NetOptions {
   /** Calls `run` once all input of this turn of the event loop has been handled. */
   readonly defer: (run: () => void) => void
   readonly logger: Logger
-  /** Counts and logs refusals. */
   readonly refusals?: RefusalLog | undefined
-  /** Counts and logs errors that connection handlers throw. */
   readonly errors?: ConnectionErrors | undefined
   readonly self: () => Self
   /** By default every peer with the right cluster and token is admitted. */
@@ -111,7 +108,6 @@ export function withDefaults(options: NetOptions, whyDuplicate: Admit = () => un
   }
 }
 
-/** Counts since the start of the process, for metrics. */
 export interface NetStats {
   framesSent: number
   framesReceived: number

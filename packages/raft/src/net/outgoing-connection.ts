@@ -383,7 +383,6 @@ export class OutgoingConnection {
     if (this.#state.at !== 'up') this.#leave()
   }
 
-  /** Called when a removed peer is a member again. */
   stay(): void {
     this.#leaving?.timer.cancel()
     this.#leaving = undefined

@@ -14,7 +14,7 @@ import { RoundTrip } from './round-trip-time.js'
 interface PeerLivenessPorts {
   readonly clock: Clock
   readonly defer: (run: () => void) => void
-  /** In bytes, what the socket has received so far. */
+  /** In bytes, counted since the start of the connection. */
   received(): number
   /** In bytes, what the socket holds because the operating system has not accepted it yet. */
   waiting(): number

@@ -4,7 +4,6 @@
 // metric shows the short time of its last answer.
 
 export class RoundTrip {
-  /** When the oldest ping without an answer was sent. */
   #askedAt: number | undefined
   #last: number | undefined
 

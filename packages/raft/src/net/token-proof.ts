@@ -25,12 +25,9 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { pack } from '@latchkey/protocol'
 import type { MemberId } from '../core/types.js'
 
-/** The values that both sides know when they make their proofs. */
 export interface ProofInputs {
   readonly cluster: string
-  /** The id of the dialling member. */
   readonly from: MemberId
-  /** The id of the member that the dialling side wants to reach. */
   readonly to: MemberId
   readonly dialled: Side
   readonly answered: Side

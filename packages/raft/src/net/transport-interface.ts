@@ -37,14 +37,12 @@ export interface PeerInfo {
    * members understand.
    */
   readonly level: number
-  /** The wire version of this connection. */
   readonly version: number
   /**
    * Set if the sender's membership does not contain the receiver. The number is the index up to which the
    * sender has applied the log.
    */
   readonly missing?: number | undefined
-  /** True if the sender only wants to know which member it has reached. */
   readonly asks?: true
 }
 
@@ -120,7 +118,6 @@ interface TransportStats {
   readonly dropped: number
 }
 
-/** Counts of the connection to one other member, for metrics. */
 export interface PeerStats {
   /**
    * In ms, how long the member's last answer to a ping took. If the current ping already waits longer, its
@@ -155,7 +152,6 @@ export interface Transport {
    * cluster's id (TR5).
    */
   setPeers(peers: PeerUrls): void
-  /** True if a message that is sent now can arrive. */
   connected(id: MemberId): boolean
   /**
    * The description of the member at the other end. If the other member has dialled this member, the

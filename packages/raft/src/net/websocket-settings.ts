@@ -14,7 +14,7 @@ export const SOCKET_CAPS = {
   maxFragments: 8,
   maxBufferedChunks: 2048,
   skipUTF8Validation: true,
-  // In ms, how long the other side has to answer the close handshake.
+  // In ms.
   closeTimeout: REFUSED_MS,
 } as const
 

@@ -18,7 +18,6 @@ interface ApplierPorts {
   readonly machine: StateMachine
   /** The entry must still be in the log in memory. */
   entry(index: number): Entry
-  /** Called after each call of the state machine, with the entries of that call and their results. */
   applied(entries: readonly Entry[], results: readonly Applied[]): void
   failed(error: unknown): void
 }

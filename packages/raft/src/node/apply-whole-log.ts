@@ -22,7 +22,6 @@ export interface CopiedMember {
   readonly id: string
   readonly machine: StateMachine
   readonly fs: FileSystem
-  /** The folder of the log. */
   readonly dir: string
   readonly clock: Clock
   readonly logger: Logger

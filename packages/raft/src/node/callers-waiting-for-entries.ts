@@ -54,7 +54,6 @@ export interface ProposalCaps {
   readonly gatheredBytes: number
 }
 
-/** An entry that waits to be proposed, and to which commands may still be added. */
 class Gathering {
   readonly alone: boolean
   readonly dones: Done[] = []
@@ -152,7 +151,6 @@ export class Proposals {
     return begun
   }
 
-  /** Removes and returns the oldest entry that waits to be proposed. */
   take(): Batch | undefined {
     const first = this.#gathered.shift()
     if (first === undefined) return undefined

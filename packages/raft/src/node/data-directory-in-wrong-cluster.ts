@@ -40,7 +40,6 @@ export interface DirectoryNote {
   readonly born: string | undefined
   /** True if `url` is or was the address of member `id` in the directory's cluster. */
   knows(id: MemberId, url: string): boolean
-  /** Stores the current members and their addresses. */
   learn(members: Readonly<Record<MemberId, string>>): void
 }
 
@@ -66,7 +65,7 @@ export interface OneClusterPorts {
   /** '' while the id is unknown. */
   readonly clusterId: () => string
   readonly clock: Clock
-  /** In ms, how long this member waits for the answers of unknown members. */
+  /** In ms. */
   readonly patience: number
   /** Called once, when this member need not wait for unknown members any more. */
   asked(): void
@@ -76,7 +75,6 @@ export interface OneClusterPorts {
 export class OneCluster {
   readonly #ports: OneClusterPorts
   #unknownMembers: Readonly<Record<MemberId, string>> = {}
-  /** The descriptions that unknown members have sent. */
   readonly #answers = new Map<MemberId, PeerInfo>()
   #timer: Timer | undefined
   #begun = false
@@ -90,7 +88,6 @@ export class OneCluster {
     return this.#unknownMembers
   }
 
-  /** True while this member waits for answers of unknown members. */
   get isAsking(): boolean {
     return !this.#isOver
   }

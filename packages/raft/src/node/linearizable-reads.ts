@@ -50,7 +50,6 @@ export class Reads {
     this.#confirmed.push({ index, time, callers })
   }
 
-  /** Answers the reads whose index is at most `applied`. */
   serve(applied: number): void {
     if (this.#confirmed.length === 0) return
     const ready = this.#confirmed.filter((one) => one.index <= applied)

@@ -15,7 +15,6 @@ interface CompactionPorts {
    * this index.
    */
   oldestSending(): number | undefined
-  /** Removes all entries up to `index`. */
   drop(index: number): void
 }
 

@@ -15,10 +15,8 @@ export interface LogPort {
   compact(index: number): void
 }
 
-/** Measures how long each write takes, including its sync. */
 interface SyncMeter {
   now(): number
-  /** Called with the ms that a write took. */
   took(millis: number): void
 }
 

@@ -33,7 +33,6 @@ interface AddressPorts {
   readonly id: MemberId
   /** The addresses of the members from this member's options. */
   readonly given: Urls
-  /** True if `url` was the address of member `id` at an earlier time. */
   wasAt(id: MemberId, url: string): boolean
   /** True if the member is connected at the address that is dialled now. */
   isConnected(id: MemberId): boolean

@@ -31,7 +31,6 @@ export class NodeCounters {
   /** The last term whose leader this member knows. */
   #ledTerm = 0
 
-  /** Called when the role, the term or the known leader has changed. */
   role(role: Role, term: number, leader: MemberId | undefined, why: ElectionReason | undefined): void {
     if (role === 'candidate' && why !== undefined) this.electionsStarted[why]++
     if (leader === undefined || this.#ledTerm === term) return

@@ -26,7 +26,6 @@ export interface NodeOptions {
    */
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
   readonly maxInFlightBytes: number
-  /** Limits of the core (core/options.ts has their defaults). */
   readonly limits?: Pick<RaftOptions, 'maxInflight' | 'maxAppendBytes'> | undefined
 }
 
@@ -34,7 +33,6 @@ export interface NodeOptions {
 export interface LoopObserver {
   /** Called after each call of the core, before its effects are carried out. */
   called(raft: Raft, effects: readonly Effect[]): void
-  /** Called before an effect is carried out. */
   effect(effect: Effect): void
   /** Called when a batch is durable, before the core learns of the batch. */
   durable(batchId: number): void

@@ -308,7 +308,6 @@ export class RaftNode extends Emitter<NodeEvents> {
     })
   }
 
-  /** Runs at most once in a turn of the event loop. */
   readonly #turn = (): void => {
     this.#proposer.pump()
     if (this.#reads.gathered > 0) {
@@ -333,7 +332,6 @@ export class RaftNode extends Emitter<NodeEvents> {
     }
   }
 
-  /** One call of the core (N1). */
   #step(event: (raft: Raft, now: number) => readonly Effect[]): void {
     if (this.#closed !== undefined) return
     try {

@@ -54,7 +54,7 @@ export interface OpenedRaft {
   close(): Promise<void>
 }
 
-/** In ms, how long a closing leader waits until another member leads. */
+/** In ms. */
 const HAND_OVER_MS = 2_000
 
 export async function openRaft(options: RaftOptions): Promise<OpenedRaft> {
@@ -125,7 +125,6 @@ function replicaPorts(
   }
 }
 
-/** Owns the member's port and its connections to other members. */
 class MemberPort {
   readonly #options: RaftOptions
   readonly #clock: Clock

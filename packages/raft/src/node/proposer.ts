@@ -25,8 +25,8 @@ import {
  */
 const TICK_ENTRY_MS = 50
 /**
- * In ms, the same time for a deadline that passed more than TICK_ENTRY_MS ago. This deadline needs several
- * entries, for example because a million keys expire together.
+ * In ms, the shorter pause for a deadline that passed more than TICK_ENTRY_MS ago. This deadline needs
+ * several entries, for example because a million keys expire together.
  */
 const BACKLOG_ENTRY_MS = 2
 const NOTHING = new Uint8Array(0)
@@ -34,7 +34,6 @@ const NOTHING = new Uint8Array(0)
 interface ProposerPorts {
   readonly raft: Raft
   readonly caps: ProposalCaps
-  /** True if no write to the log is under way. */
   readonly idle: () => boolean
   readonly now: () => number
   readonly run: (effects: readonly Effect[]) => void
@@ -64,7 +63,6 @@ export class Proposer {
     return this.#proposals.add(record, done, alone, ticket)
   }
 
-  /** Proposes the waiting entries, as long as no write to the log is under way. */
   pump(): void {
     const { raft, idle, now, counters } = this.#ports
     while (this.#proposals.gathered > 0 && raft.role === 'leader' && idle() && !raft.transferring) {

@@ -55,12 +55,10 @@ export interface ReplicaPorts {
   app?(from: MemberId, bytes: Uint8Array): void
   /** The outcome of requests on a closed connection is unknown. */
   gone?(id: MemberId): void
-  /** Called when a member has connected. */
   met?(id: MemberId): void
 }
 
 export interface TransportOwner {
-  /** Returns the reason to refuse the peer, or undefined to admit it. */
   admit(info: Pick<PeerInfo, 'id' | 'incarnation' | 'clusterId'>): string | undefined
   /**
    * Returns undefined if `id` is in this member's applied membership, otherwise this member's applied index.
@@ -68,6 +66,5 @@ export interface TransportOwner {
    * added.
    */
   missing(id: MemberId): number | undefined
-  /** What this member sends about itself in a handshake. */
   identity(): { readonly incarnation: string; readonly clusterId: string; readonly born?: string | undefined }
 }

@@ -314,7 +314,6 @@ export class Replica {
     return `${id} has another directory than the one it joined with: remove ${id}, then start it with join: true and add it again`
   }
 
-  /** Returns undefined if `id` is in the applied membership, otherwise the applied index. */
   missing(id: MemberId): number | undefined {
     const { membership, position } = this.node.applied
     const members = membersOf(membership)
@@ -350,7 +349,6 @@ export class Replica {
     this.#ports.met?.(info.id)
   }
 
-  /** Transfers the leadership if this member leads. */
   handOver(timeout: number, to?: MemberId): Promise<HandOver> {
     return handOver(this.node, this.#ports.clock, timeout, (id) => this.transport.connected(id), to)
   }

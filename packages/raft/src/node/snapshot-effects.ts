@@ -12,9 +12,7 @@ interface SnapshotsPorts {
   readonly machine: StateMachine
   readonly logger: Logger
   readonly pieceBytes: number
-  /** Called when this leader begins to send a snapshot. */
   readonly sending: () => void
-  /** Makes one call of the core. */
   readonly step: (event: (raft: Raft, now: number) => readonly Effect[]) => void
   readonly receive: (message: Message, incarnation: string | undefined) => void
   /** Stops applying entries. `then` is called once no call of the state machine is under way. */
@@ -114,7 +112,6 @@ export class Snapshots {
     this.#in.abort()
   }
 
-  /** Resolves when nothing is being written. */
   idle(): Promise<void> {
     return this.#in.idle()
   }

@@ -41,7 +41,6 @@ export interface StateMachine {
   ): readonly Applied[] | Promise<readonly Applied[]>
   /** The position up to which the state is durable. The log may be compacted up to this position. */
   durable(): LogPosition
-  /** Resolves when all entries that are applied now are durable. */
   flush(): Promise<void>
   /** The earliest cluster time at which a lease or another deadline ends (CT4). */
   nextDeadline(): number | undefined

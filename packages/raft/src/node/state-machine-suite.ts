@@ -19,7 +19,6 @@ export interface MachineHarness {
    * commands.
    */
   data(number: number, commands: number): Uint8Array
-  /** Returns the state as text, for comparison. */
   show(machine: StateMachine): string | Promise<string>
 }
 

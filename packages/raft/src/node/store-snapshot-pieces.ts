@@ -22,11 +22,9 @@ interface SnapshotInPorts {
   readonly machine: StateMachine
   /** Stops applying entries. `then` is called once no call of the state machine is under way. */
   pause(then: () => void): void
-  /** Called when the snapshot is installed. */
   installed(state: AppliedState): void
   /** Called when the snapshot could not be stored or installed. The state is unchanged. */
   failed(error: unknown): void
-  /** Called when `full` becomes false. */
   room(): void
 }
 
@@ -109,7 +107,6 @@ export class SnapshotIn {
     this.#tail = this.#tail.then(async () => (await receiving.writer).abort()).catch(() => {})
   }
 
-  /** Resolves when nothing is being written. */
   idle(): Promise<void> {
     return this.#tail
   }

@@ -10,7 +10,7 @@ export class Ticker {
   #timer: Timer | undefined
   #at = Number.POSITIVE_INFINITY
 
-  /** `late` is called with the number of ms by which a tick came too late. */
+  /** `late` is called with the ms by which a tick came too late. */
   constructor(clock: Clock, tick: () => void, late: (ms: number) => void = () => {}) {
     this.#clock = clock
     this.#late = late

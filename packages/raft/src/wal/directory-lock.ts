@@ -102,7 +102,6 @@ export async function refuseLocked(dir: string, processes = systemProcesses): Pr
   if (other !== undefined) throw locked(dir, other)
 }
 
-/** Returns once no lock file of another living process is in the directory. */
 async function waitForTurn(
   dir: string,
   clock: Clock,

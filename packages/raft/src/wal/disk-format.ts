@@ -51,7 +51,6 @@ const SEGMENT_NAME = /^log-(\d{10,16})\.wal$/
 
 export const segmentName = (number: number): string => `log-${String(number).padStart(10, '0')}.wal`
 
-/** Undefined if the file is not a segment. */
 export function segmentNumber(name: string): number | undefined {
   const digits = SEGMENT_NAME.exec(name)?.[1]
   if (digits === undefined) return undefined

@@ -1,6 +1,6 @@
 // Driver: keeps the durable mark, a small file that says up to which offset the log is durable.
-// The file has two slots (durable-mark-slot.ts). Recovery needs the mark to tell a torn tail, which a power
-// loss explains, from damage to bytes that were durable.
+// The file has two slots (durable-mark-slot.ts). Recovery needs the mark to tell two faults apart. Damage
+// after the mark comes from a power loss. Damage before the mark means that the disk has lost durable bytes.
 //
 // Laws:
 //   MK1  The mark is never ahead of the log: `advance` is called only with an offset up to which the log is
@@ -39,7 +39,6 @@ export class DurableMarkFile {
   readonly #mark: { -readonly [K in keyof DurableMark]: DurableMark[K] }
   #slot: 0 | 1
   #behind = false
-  /** True if the slot on disk has the present value of #mark. */
   #isWritten = false
   #busy = false
   #failure: Error | undefined
@@ -73,12 +72,11 @@ export class DurableMarkFile {
     this.#step()
   }
 
-  /** Makes the present values durable in one slot. */
   sync(done: Done): void {
     this.#want(1, done)
   }
 
-  /** With both slots written, one damaged slot cannot bring back old values. */
+  /** If only one slot had the present values, damage to that slot would bring back old values. */
   syncBothSlots(done: Done): void {
     this.#want(2, done)
   }

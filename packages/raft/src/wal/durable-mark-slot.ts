@@ -18,7 +18,6 @@ export interface DurableMark extends LogOwner {
   readonly first: number
   /** In bytes from the log's beginning: all records before this offset are durable. */
   readonly reach: number
-  /** The checksum of the record that ends at `reach`. */
   readonly checksum: number
 }
 

@@ -44,7 +44,7 @@ export interface FileSystem {
 
   /** Creates the folder and its missing parents, and syncs them. */
   makeDir(path: string): Promise<void>
-  /** Returns the names in a folder, sorted. */
+  /** The names are sorted. */
   list(path: string): Promise<readonly string[]>
   /** Undefined if the file does not exist. The caller may change the returned bytes. */
   read(path: string): Promise<Uint8Array | undefined>

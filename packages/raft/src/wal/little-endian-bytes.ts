@@ -5,7 +5,6 @@ import { asBuffer } from '@latchkey/base'
 
 const WORD = 2 ** 32
 
-/** Writes a safe integer in eight bytes. */
 export function putU64(buffer: Buffer, at: number, value: number): void {
   buffer.writeUInt32LE(value % WORD, at)
   buffer.writeUInt32LE(Math.floor(value / WORD), at + 4)

@@ -14,7 +14,6 @@ const WHAT_NEXT =
   'Nothing was started and nothing changed. Restore the whole directory as this member last had it, or remove this member ' +
   'from the cluster, empty its directory and let it join again; the other members have its data.'
 
-/** The verdicts with which the recovery table refuses to open the log. */
 type Refusal = Exclude<Verdict, 'create' | 'open' | 'cut'>
 
 const REASONS: Readonly<Record<Exclude<Refusal, 'newer'>, string>> = {

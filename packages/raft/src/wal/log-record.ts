@@ -30,7 +30,6 @@ export const NOTHING: RecordContent = {
   identity: undefined,
 }
 
-/** Returns the log's last index after `record`, given its last index before `record`. */
 export function lastIndexAfter(record: RecordContent, last: number): number {
   const { entries } = record
   const newest = entries.at(-1)

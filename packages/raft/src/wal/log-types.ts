@@ -22,7 +22,6 @@ export interface Identity {
 
 export interface MembershipCodec {
   encode(membership: Membership): Uint8Array
-  /** Throws if the bytes are not a valid membership. */
   decode(bytes: Uint8Array): Membership
 }
 

@@ -24,7 +24,6 @@ export interface RecordRead {
   /** The log's last index after this record, as the record's header states it. */
   readonly lastIndex: number
   readonly checksum: number
-  /** The offset in the file after this record. */
   readonly end: number
 }
 

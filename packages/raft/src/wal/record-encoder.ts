@@ -24,7 +24,6 @@ interface Place {
    * of a segment continues from the checksum of the segment's preamble.
    */
   readonly previous: number
-  /** The log's last index before the record. */
   readonly lastIndex: number
 }
 

@@ -19,7 +19,6 @@ export const LOGS = ['none', 'some'] as const
  * 'foreign': a segment belongs to another member or group. 'newer': a later version wrote the segment.
  */
 export const STOPS = ['whole', 'damaged', 'missing', 'foreign', 'newer'] as const
-/** Whether the reading ended in the last segment or in an earlier segment. */
 export const PLACES = ['last', 'earlier'] as const
 /**
  * Whether the log has all bytes that the mark calls durable. 'none': the mark names none yet. 'kept': the log

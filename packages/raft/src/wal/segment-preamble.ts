@@ -19,7 +19,6 @@ export interface Preamble extends LogOwner {
 type PreambleRead =
   | { readonly type: 'preamble'; readonly preamble: Preamble; readonly checksum: number }
   | { readonly type: 'damaged' }
-  /** A later version of Latchkey wrote this valid preamble. */
   | { readonly type: 'newer'; readonly version: number }
 
 /** Returns the preamble's checksum, from which the checksum of the first record continues. */

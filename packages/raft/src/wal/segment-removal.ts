@@ -15,7 +15,6 @@ interface CompactionPorts {
   readonly mark: DurableMarkFile
   readonly segments: Segments
   readonly state: LogState
-  /** Called when the log now begins after `index`. */
   startsAfter(index: number): void
   failed(error: Error): void
 }

@@ -27,7 +27,6 @@ interface WriterPorts {
   readonly dir: string
   readonly origin: LogOwner
   readonly growBytes: number
-  /** The summary of the log, which this class updates with each record that it encodes. */
   readonly state: LogState
 }
 
@@ -112,7 +111,6 @@ export class SegmentWriter {
       this.#buffer = Buffer.allocUnsafe(Math.max(bytes, this.#buffer.length * 2))
   }
 
-  /** The new segment begins with the head record `head`. The old segment is closed. */
   roll(head: RecordContent, done: Done): void {
     const old = this.#at
     const origin = { number: old.number + 1, base: this.reach, previous: old.checksum }

@@ -11,7 +11,6 @@ import type { Promised, Stop } from './recovery-table.js'
 import { Replay } from './log-from-records.js'
 import { Segments } from './removable-segments.js'
 
-/** Where and why the reading of segments ended before the end of the log. */
 interface Stopped {
   readonly type: Stop
   readonly file: string

@@ -159,7 +159,6 @@ export class Wal {
     else this.#roll(head)
   }
 
-  /** Writes the waiting records, up to WRITE_BYTES. */
   #write(): void {
     const records = this.#records
     const dones = this.#dones
