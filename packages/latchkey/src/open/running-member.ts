@@ -172,7 +172,7 @@ export class CurrentMember implements LocalMember {
     })
   }
 
-  /** The member keeps its log and its vote, and the leader sends the state. */
+  /** The member keeps its log and its vote, and another member sends the state. */
   async #buildAnew(): Promise<void> {
     const { settings, storage } = this.#ports
     settings().logger.warn('the state of this member is deleted, and another member will send it again')

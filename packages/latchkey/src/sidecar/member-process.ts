@@ -2,7 +2,8 @@
 //
 // Laws
 // - The sidecar opens its port before it changes anything on disk. So a start with an unusable address leaves
-//   the disk unchanged.
+//   the disk unchanged. (Without a given address, a start with an old directory first opens the member, whose
+//   log has the address.)
 // - A stop has four steps. First /readyz reports that the member is not ready. Then the member transfers its
 //   leadership while everything still works. Then the member finishes the calls in progress. Then the member
 //   closes. So a member answers no calls after it has unlocked its directory.
