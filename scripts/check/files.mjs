@@ -72,4 +72,4 @@ export const isForTests = (path) => isTest(path) || /\/(testing|traces)\/|-fixtu
 
 /** The sources that users run. Test suites that a package exports are tests, too. */
 export const isProduct = (path) =>
-  /^packages\/[^/]+\/src\/.*\.ts$/.test(path) && !isForTests(path) && !path.includes('/suite/')
+  /^packages\/[^/]+\/src\/.*\.ts$/.test(path) && !isForTests(path) && !/\/suite\/|-suite\.ts$/.test(path)

@@ -1,6 +1,7 @@
 // Test: `latchkey members` with a simulated store: what it asks, how long it waits, and what it prints
 // meanwhile.
 
+import type { Clock } from '@latchkey/base'
 import { LatchkeyError, type Status } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { fakeIo, NO_PARTS } from '../../test/fake-io.js'
@@ -8,7 +9,12 @@ import type { CommandStore } from './command-io-interface.js'
 import { main } from './main.js'
 
 /** `busy`: how often promote is refused before it is done. */
-async function run(args: string[], busy: readonly LatchkeyError[] = [], errIsTerminal = false) {
+async function run(
+  args: string[],
+  busy: readonly LatchkeyError[] = [],
+  errIsTerminal = false,
+  clock?: Clock,
+) {
   const told: string[] = []
   const left = [...busy]
   const note =
@@ -30,7 +36,7 @@ async function run(args: string[], busy: readonly LatchkeyError[] = [], errIsTer
   const names = ['add', 'promote', 'remove', 'update', 'rebuild'] as const
   const members = Object.fromEntries(names.map((name) => [name, note(name)]))
   const store = { members, status, close: async () => {} } as unknown as CommandStore
-  const io = fakeIo({ connect: () => store, errIsTerminal })
+  const io = { ...fakeIo({ connect: () => store, errIsTerminal }), ...(clock && { clock }) }
   const code = await main(['members', ...args], io, NO_PARTS)
   return { code, told, ...io.printed }
 }
@@ -50,6 +56,31 @@ test('a learner that does not catch up within --wait is busy', async () => {
   const { code, err } = await run(['promote', 'd', '--wait', '50ms'], Array(9).fill(lagging))
   expect(code).toBe(1)
   expect(err).toMatch(/^latchkey: ERR_BUSY/)
+})
+
+test.each([
+  [['promote', 'd'], 5_000],
+  [['add', 'd', 'ws://d:1', '--promote'], 600_000],
+  [['replace', 'c', 'd', 'ws://d:1'], 600_000],
+])('without --wait, %j waits for %i ms', async (args, wait) => {
+  let now = 0
+  // The short pauses of the command end in the next turn, and the time passes by their length.
+  const clock: Clock = {
+    now: () => now,
+    instant: () => ({ hr: now, up: now, wall: now }),
+    after: (ms, run) => {
+      const ended = () => {
+        now += ms
+        run()
+      }
+      const timer = ms > 1_000 ? undefined : setImmediate(ended)
+      return { cancel: () => clearImmediate(timer) }
+    },
+  }
+  const { code } = await run(args, Array(3_000).fill(lagging), false, clock)
+  expect(code).toBe(1)
+  expect(now).toBeGreaterThanOrEqual(wait)
+  expect(now).toBeLessThan(wait + 1_000)
 })
 
 test('replace: the new one votes before the old one goes, unless it is the old one', async () => {

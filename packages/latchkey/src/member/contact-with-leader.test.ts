@@ -35,6 +35,12 @@ test('M28: it reaches its leader again when it has for half an election timeout,
     view.heardAt = view.clock
     expect(pass(800, false)).toBe(true)
   }
+  for (let i = 0; i < 3; i++) {
+    // One message that comes late, and then again a gap before half an election timeout is over.
+    view.heardAt = view.clock - 400
+    expect(pass(100, false)).toBe(true)
+    expect(pass(300, false)).toBe(true)
+  }
   expect(pass(450, true)).toBe(true)
   expect(pass(150, true)).toBe(false)
 })

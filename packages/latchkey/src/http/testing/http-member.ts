@@ -6,7 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { type OpenedMember, openMember } from '../../open/index.js'
 import type { AuthOptions } from '../../member/identity-and-rights.js'
 import type { HttpPorts } from '../http-route-dependencies.js'
+import { openApiDocument } from '../openapi-document.js'
 import { HttpRequestHandler } from '../request-handler.js'
+import { placeOf, routeOf } from '../route-of-path.js'
 
 export interface HttpMember {
   readonly member: OpenedMember
@@ -60,7 +62,14 @@ export async function httpMember(
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
-  const call = (path: string, init?: RequestInit) => fetch(url + path, init)
+  const call = async (path: string, init?: RequestInit) => {
+    const response = await fetch(url + path, init)
+    if (!isDocumented(init?.method ?? 'GET', path, response.status))
+      throw new Error(
+        `the OpenAPI document has no status ${response.status} of ${init?.method ?? 'GET'} ${path}`,
+      )
+    return response
+  }
   return {
     member,
     requestHandler,
@@ -84,6 +93,23 @@ export async function httpMember(
       await member.store.close()
     },
   }
+}
+
+const DOCUMENT = openApiDocument('0.0.0') as {
+  paths: Record<string, Record<string, { responses: Record<number, unknown> }>>
+}
+
+/** Every status that a test sees must be in the OpenAPI document of its route. 500 is a bug of a route. */
+function isDocumented(method: string, path: string, status: number): boolean {
+  let place: ReturnType<typeof placeOf>
+  try {
+    place = placeOf(path.split('?', 1)[0] ?? '', method)
+  } catch {
+    return status === 400 || status === 413
+  }
+  const route = place && routeOf(place, method)
+  if (route === undefined || status === 500) return true
+  return DOCUMENT.paths[route.path]?.[method.toLowerCase()]?.responses[status] !== undefined
 }
 
 export interface HeardEvent {
