@@ -62,14 +62,7 @@ export async function httpMember(
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
-  const call = async (path: string, init?: RequestInit) => {
-    const response = await fetch(url + path, init)
-    if (!isDocumented(init?.method ?? 'GET', path, response.status))
-      throw new Error(
-        `the OpenAPI document has no status ${response.status} of ${init?.method ?? 'GET'} ${path}`,
-      )
-    return response
-  }
+  const call = (path: string, init?: RequestInit) => documentedCall(url, path, init)
   return {
     member,
     requestHandler,
@@ -97,6 +90,13 @@ export async function httpMember(
 
 const DOCUMENT = openApiDocument('0.0.0') as {
   paths: Record<string, Record<string, { responses: Record<number, unknown> }>>
+}
+
+async function documentedCall(url: string, path: string, init?: RequestInit): Promise<Response> {
+  const response = await fetch(url + path, init)
+  const method = init?.method ?? 'GET'
+  if (isDocumented(method, path, response.status)) return response
+  throw new Error(`the OpenAPI document has no status ${response.status} of ${method} ${path}`)
 }
 
 /** Every status that a test sees must be in the OpenAPI document of its route. 500 is a bug of a route. */

@@ -3,7 +3,7 @@
 import { utf8 } from '@latchkey/base'
 import type { EventResult } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { bytesOf, Groups, within } from './watch-groups.js'
+import { bytesOf, Groups, within } from './watches-grouped-by-range.js'
 
 const event = (revision: number, key: string, value: string | null = null, before: string | null = null) =>
   [revision, 0, utf8(key), value && utf8(value), before && utf8(before)] as unknown as EventResult

@@ -1,0 +1,86 @@
+// Test: which entries of the log are removed: none that the state machine or a snapshot's receiver needs, and of
+// the others all but the newest.
+
+import { expect, test } from 'vitest'
+import type { Entry } from '../core/types.js'
+import { Compaction } from './log-compaction.js'
+
+/** A log with entries of ten bytes from 1 to `last`, all of which are durable in the state machine. */
+function log(last: number, bounds = { everyEntries: 100, everyBytes: 1_000_000 }) {
+  const state = { first: 1, last, durable: last, sending: undefined as number | undefined }
+  const dropped: number[] = []
+  const entry = (index: number) => {
+    if (index < state.first || index > state.last) throw new Error(`there is no entry ${index}`)
+    return { data: new Uint8Array(10) } as unknown as Entry
+  }
+  const compaction = new Compaction(
+    {
+      firstIndex: () => state.first,
+      lastIndex: () => state.last,
+      entry,
+      durable: () => state.durable,
+      oldestSending: () => state.sending,
+      drop: (index) => {
+        dropped.push(index)
+        state.first = index + 1
+      },
+    },
+    bounds,
+  )
+  const append = (count: number) => {
+    state.last += count
+    compaction.appended(Array.from({ length: count }, () => entry(state.last)))
+  }
+  return { compaction, state, dropped, append }
+}
+
+test('above its limit of entries the log keeps half of the limit', () => {
+  const { compaction, state, dropped } = log(100)
+  compaction.ifDue()
+  expect(dropped).toEqual([])
+  state.last = state.durable = 101
+  compaction.ifDue()
+  expect([dropped, state.last - state.first + 1]).toEqual([[51], 50])
+  compaction.ifDue()
+  expect(dropped).toHaveLength(1)
+})
+
+test('above its limit of bytes, too; what it keeps counts for the next time', () => {
+  const { compaction, state, dropped, append } = log(0, { everyEntries: 1_000_000, everyBytes: 1_000 })
+  append(100)
+  state.durable = 100
+  compaction.ifDue()
+  expect(dropped).toEqual([])
+  append(1)
+  state.durable = 101
+  compaction.ifDue()
+  expect([dropped, state.last - state.first + 1]).toEqual([[51], 50])
+  append(50)
+  state.durable = 151
+  compaction.ifDue()
+  expect(dropped).toHaveLength(1)
+  append(1)
+  state.durable = 152
+  compaction.ifDue()
+  expect(dropped).toEqual([51, 102])
+})
+
+test('S15, S9: what is not durable, or behind a snapshot that is being sent, stays', () => {
+  const { compaction, state, dropped } = log(100)
+  state.durable = 30
+  compaction.run(0, 0)
+  expect(dropped).toEqual([30])
+  state.durable = 100
+  state.sending = 40
+  compaction.run(0, 0)
+  expect(dropped).toEqual([30, 40])
+  // Nothing is left that may go.
+  compaction.run(0, 0)
+  expect(dropped).toEqual([30, 40])
+  state.sending = undefined
+  compaction.run(5, 1_000)
+  compaction.run(1_000, 25)
+  expect(dropped).toEqual([30, 40, 95, 97])
+  compaction.run(0, 0)
+  expect(dropped.at(-1)).toBe(100)
+})
