@@ -81,7 +81,11 @@ const gone = () => new LatchkeyError('ERR_COMPACTED')
 test('C61, C62: events come from the revision after the view, and each is taken', async () => {
   const { mirror, watch, seen, state, tell } = await opened(FIRST)
   expect([watch().from, mirror.revision, mirror.closed, seen]).toEqual([8, 7, false, []])
+  const shown: unknown[] = []
+  mirror.on('change', () => shown.push(state()))
   await tell(put(8, 'a', 'x'), put(8, 'd', 'y'), [9, 1, utf8('b'), null, null])
+  const both = { a: 'x', b: '2', c: '3', d: 'y' }
+  expect(shown).toEqual([both, both, { a: 'x', c: '3', d: 'y' }])
   expect(seen).toEqual([
     ['put', 'a', 'x', 8],
     ['put', 'd', 'y', 8],
