@@ -41,7 +41,7 @@ export function jsonLogger(
   }
 }
 
-/** The longer texts are first, because a short secret may be a part of a long secret. */
+/** Longer secrets come first, because a short secret may be a part of a long secret. */
 const hiddenOf = (secrets: readonly string[]): string[] =>
   secrets
     .filter((secret) => secret.length >= SHORTEST)
@@ -55,7 +55,7 @@ function forms(secret: string): string[] {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** JSON.stringify writes an error as {}, so objects replace the errors. */
+/** Replaces each error by an object with its texts, because JSON.stringify writes an error as {}. */
 function plainFields(fields: Fields, describe: (error: Error) => object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? describe(value) : value]),

@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 /** The compiler writes scripts to dist/page/. All other files of the page are in page/. */
 const FOLDERS = ['page/', 'dist/page/']
-/** The folder of the package. This file is in src/, dist/ or dist/bundle/. */
+/** The possible folders of the package, because this file is in src/, dist/ or dist/bundle/. */
 const ROOTS = ['../', '../../'].map((way) => new URL(way, import.meta.url))
 let files: ReadonlyMap<string, PageFile> | undefined
 

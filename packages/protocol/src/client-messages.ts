@@ -37,7 +37,6 @@ export type LinkRequest =
       readonly start: Uint8Array | null
       readonly end: Uint8Array | null
       readonly from: number
-      /** What the watch reports. The default is changes of keys. */
       readonly of?: WatchOf | undefined
     }
   /**
@@ -50,7 +49,7 @@ export type LinkRequest =
    * From now on the member sends this session its granted locks and the ends of its waits on this connection.
    */
   | { readonly kind: 'attach'; readonly session: number }
-  /** An administrative call. JSON could encode the arguments. */
+  /** The arguments are values that JSON can encode. */
   | {
       readonly kind: 'admin'
       readonly id: number
@@ -121,15 +120,15 @@ export interface AnswerReply {
   readonly kind: 'answer'
   readonly id: number
   /**
-   * The cluster time `L` of CT5 (docs/locks.md), in ms. 0 if the answer does not prove that the member was
-   * the leader. A stored answer is an example.
+   * The cluster time `L` of CT5 (docs/locks.md), in ms. 0 if the answer, for example a stored answer, does
+   * not prove that the member was the leader.
    */
   readonly time: number
   /** The answer as a list, or in the encoded form that the state machine stores. */
   readonly answer: Answer | Uint8Array
   /**
-   * True if no member has executed the request. The client may then send it again to any member. The answer
-   * is an error with the reason.
+   * True if no member has executed the request. The client may then send it again to any member. `answer` is
+   * then an error with the reason.
    */
   readonly never: boolean
 }
@@ -147,10 +146,7 @@ export interface LeaderReply {
   readonly self: string
   readonly clusterId: string
   readonly members: readonly MemberTuple[]
-  /**
-   * The election timeout of the cluster, in ms. From this time the client computes how long the leader may be
-   * silent.
-   */
+  /** In ms. The client computes from this time how long the leader may be silent. */
   readonly electionTimeout: number
   /** The voters to which the member has no connection. Absent if the member knows a leader. */
   readonly missing?: readonly string[] | undefined
@@ -179,7 +175,7 @@ export interface Hello {
   readonly cluster: string
   /**
    * The id of the cluster, from an earlier connection. A member with another cluster id refuses the client,
-   * even if the name of its cluster is the same.
+   * even if its cluster has the same name.
    */
   readonly clusterId: string | undefined
   readonly token: string | undefined

@@ -59,7 +59,7 @@ export const listOf =
     }
     return null
   }
-/** Returns a check for a list with exactly one element for each check of `checks`, in the same order. */
+/** Checks a list that must have one element for each check, in the same order. */
 export const places =
   (what: string, ...checks: readonly Check[]): Check =>
   (value) => {
@@ -90,13 +90,15 @@ const integer =
   (value) =>
     Number.isSafeInteger(value) && !Object.is(value, -0) ? null : `${what} must be a safe integer`
 const key = bytes(1, CAPS.keyBytes, 'a key')
-/** A range may begin after a key. Its start is then the key and a zero byte. */
+/**
+ * The start of a range after a key is that key and a zero byte. So a start may be one byte longer than a key.
+ */
 export const bound = bytes(0, CAPS.keyBytes + 1, 'a bound')
 const lockBound = bytes(0, KIND_BYTES + CAPS.keyBytes + 1, 'a bound')
 const data = bytes(0, CAPS.valueBytes, 'a value')
 const token = whole(0, MOST, 'a token')
 const lease = whole(CAPS.minLease, CAPS.maxLease, 'a lease')
-/** In characters. The check of the client is stricter, and counts bytes. */
+/** The most characters of a holder's id. The client counts bytes, so its check is stricter. */
 const ID_LENGTH = CAPS.keyBytes
 const holder = text(1, ID_LENGTH, 'an id')
 const lockKey: Check = wrongLockKey

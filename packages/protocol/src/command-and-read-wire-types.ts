@@ -83,7 +83,6 @@ export type FlowArg = readonly [name: string | null, within: readonly string[]]
 /** `permits` is 0 for an exclusive hold, and 1 for a shared hold. */
 export type KeyModeArg = readonly [key: Key, permits: number]
 
-/** Identifies a hold or a waiter: the key of the lock and the id of the caller. */
 export type TicketArg = readonly [key: Key, id: string]
 export type RenewalArg = readonly [key: Key, id: string, token: number, lease: number]
 
@@ -120,13 +119,13 @@ export type PairArg = readonly [key: Key, value: Data, life?: LifeArg]
 export type Command =
   /**
    * Opens a session. The index of the log entry becomes the id of the session, so the entry has no other
-   * command. `life` is in ms. `by` is the identity of the client. The first member writes `by` and ignores a
-   * value from the client. Answer: the id.
+   * command. `life` is in ms. `by` is the identity of the client. The member that receives the request writes
+   * `by`, and ignores a value from the client. Answer: the id.
    */
   | readonly [op: typeof OP.openSession, life: number, by?: string]
   /**
    * Ends the session `session`, for administrators. The entry has no other command. Waiters of the session
-   * leave their queues. Its holds stay. Answer: whether the session was open.
+   * leave their queues, and holds of the session stay. Answer: whether the session was open.
    */
   | readonly [op: typeof OP.endSession, session: number]
   | readonly [op: typeof OP.keepAlive]

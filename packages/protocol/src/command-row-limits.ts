@@ -70,7 +70,6 @@ export function overBudget(command: Command, limits: BudgetLimits = COMMAND_BUDG
   return null
 }
 
-/** Returns the message for ERR_TOO_LARGE, or null. */
 export const tooManyKeys = (keys: number): string | null =>
   keys > CAPS.readKeys
     ? `The call asks for ${keys} keys; one call may ask for ${CAPS.readKeys}. Split it.`

@@ -44,7 +44,6 @@ export function toValue(value: unknown, as: As, name = 'value'): Uint8Array {
   return bytes
 }
 
-/** A value that is undefined becomes null on the wire. */
 export const toMaybeValue = (value: unknown, as: As, name: string): Uint8Array | null =>
   value === undefined ? null : toValue(value, as, name)
 

@@ -10,13 +10,12 @@ export type Duration = number | `${bigint}${'ms' | 's' | 'm' | 'h'}`
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
 /**
- * In ms, 140,000 years. A longer duration is reduced to this value. The sum of a time and a duration then
- * stays an exact number.
+ * In ms, 140,000 years. A longer duration is reduced to this value, so that the sum of a time and a duration
+ * stays exact.
  */
 const LONGEST = 2 ** 52
 const SHAPE = /^([1-9][0-9]*)(ms|s|m|h)$/
 
-/** `name` names the argument or option in error messages. */
 export function millis(value: unknown, name: string): number {
   const ms = typeof value === 'string' ? fromText(value) : value
   if (typeof ms === 'number' && Number.isSafeInteger(ms) && ms > 0) return Math.min(ms, LONGEST)

@@ -9,9 +9,9 @@ export type Outcome = 'not-applied' | 'unknown'
 interface Row {
   readonly retryable: boolean
   readonly outcome: Outcome
-  /** The default message. It says what the error means and what to do next. */
+  /** The default message, which says what the error means and what to do next. */
   readonly message: string
-  /** The fields of such an error besides `code`, `retryable`, `outcome` and `cause`. */
+  /** The fields that an error with this code may have, besides `code`, `retryable`, `outcome` and `cause`. */
   readonly fields: readonly ErrorField[]
 }
 
@@ -199,38 +199,24 @@ export type ErrorCode = keyof typeof ERRORS
 /** A code's place in this list is its number on the wire. Add new codes only at the end. */
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[]
 
+/** The fields of a LatchkeyError, which explains them. */
 export interface ErrorOptions {
   readonly cause?: unknown
   readonly outcome?: Outcome | undefined
   readonly retryable?: boolean
-  /** For ERR_NOT_OWNER: the holder of the lock. */
   readonly owner?: Owner
-  /** For ERR_WRONG_CLUSTER: the addresses of each cluster that answered, by the cluster's id. */
   readonly clusters?: Readonly<Record<string, readonly string[]>> | undefined
-  /** For a call that found no leader: the ids of the members that the answering member cannot reach. */
   readonly missing?: readonly string[] | undefined
-  /**
-   * The key of the lock, as the caller gave it. For ERR_UNDECODABLE and ERR_NOT_A_NUMBER: the key of the
-   * value. An error of a `sub`, which adds a prefix to all keys, has the key without the prefix.
-   */
   readonly key?: Bytes | undefined
-  /** For ERR_UNDECODABLE: the revision of the write of the value. */
   readonly revision?: number | undefined
-  /** In ms, how long a wait for a lock lasted. */
   readonly waitedMillis?: number | undefined
-  /** The fencing token of the lost hold or of the guard. */
   readonly token?: number | undefined
-  /** The holder of the lock, for ERR_FENCED and for a wait that ended without the lock. */
   readonly holder?: LockHolder | undefined
-  /** For ERR_MISMATCH: the number that is stored. */
   readonly present?: number | undefined
-  /** The last leader that the caller knew. */
   readonly leader?: string | undefined
-  /** For ERR_DEADLOCK: the flows that would wait for each other. */
   readonly circle?: readonly WaitingFlow[] | undefined
 }
 
-/** A flow that waits, and the key of the lock for which it waits. */
 interface WaitingFlow {
   flow: string
   key: Bytes

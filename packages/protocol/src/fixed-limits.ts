@@ -69,8 +69,8 @@ export const CAPS = {
   unansweredRequests: 16,
   /**
    * The most bytes of incomplete WebSocket messages and HTTP bodies at one member. Beyond the limit the
-   * member closes a connection that has more than an equal share. Each incomplete message must grow by
-   * `unfinishedBytesASecond`, measured over 5 s.
+   * member closes a connection that has more than an equal share of these bytes. Each incomplete message must
+   * grow by `unfinishedBytesASecond`, measured over 5 s.
    */
   unfinishedBytes: 64 * MiB,
   unfinishedBytesASecond: 64 * KiB,
@@ -128,8 +128,8 @@ export const CAPS = {
   sessions: 10_000,
   sessionsOfOne: 5_000,
   /**
-   * The most sessions of HTTP connections at one member, the most of them with one identity, and the most
-   * holds of one session. Beyond a limit the member answers ERR_BUSY.
+   * The most sessions of HTTP connections at one member, the most with one identity, and the most holds of
+   * one such session. Beyond a limit the member answers ERR_BUSY.
    */
   callerSessions: 1_000,
   callerSessionsOfOne: 500,

@@ -88,6 +88,6 @@ export type PartyState = (typeof PARTY_STATES)[number]
  * - generation: the number of the barrier's generation, or 0 for a latch.
  * - index: the place in the order of arrival, if the party has passed a barrier. Otherwise 0.
  * - count: the remaining count of a latch, or the number of parties that wait at a barrier now. For
- *   'mismatch': the number of parties that the other parties have named.
+ *   'mismatch': the number of parties that the other callers expect.
  */
 export type PartyResult = readonly [state: PartyState, generation: number, index: number, count: number]

@@ -17,7 +17,7 @@ export type Kind = (typeof KIND)[keyof typeof KIND]
 const KINDS: readonly number[] = Object.values(KIND)
 
 const KIND_PREFIX = 0xff
-/** The bytes before the name in a key: 0xff and the kind. */
+/** The number of bytes before the name in a key: 0xff and the kind. */
 export const KIND_BYTES = 2
 
 export function lockKeyOf(kind: Kind, name: Uint8Array): Uint8Array {

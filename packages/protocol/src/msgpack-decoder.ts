@@ -181,7 +181,7 @@ function readText(length: number): string {
   return source.toString('utf8', start, at)
 }
 
-/** Each value takes at least one byte, so fewer bytes than values are refused. */
+/** Refuses a count that is larger than the rest of the bytes, because each value takes at least one byte. */
 function count(values: number): void {
   if (values > source.length - at) throw new Malformed('it ends too early')
   valuesLeft -= values

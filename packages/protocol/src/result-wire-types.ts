@@ -58,7 +58,7 @@ export const OWNER_CODES = [
 ] as const
 
 /**
- * One item for each renewal, in order. A number is the new rest of the lease in ms after `now`, the cluster
+ * One item for each renewal, in order. A number is the rest of the renewed lease in ms. `now` is the cluster
  * time of the entry. An owner, without its context, stands for any other outcome, and for a hold that was
  * acquired several times.
  */

@@ -77,7 +77,9 @@ export function boundsBelow<B extends Bounds>(prefix: Uint8Array, bounds: B): B 
   }
 }
 
-/** A limit of a range may be a key and a zero byte, one byte longer than a key. */
+/**
+ * The start of a range after a key is that key and a zero byte. So a start may be one byte longer than a key.
+ */
 const boundBelow = (prefix: Uint8Array, bound: Key): Key =>
   keyBelow(prefix, bound, 'a bound of the range', CAPS.keyBytes + 1)
 

@@ -18,7 +18,10 @@ interface Undecodable {
   readonly outcome?: Outcome
 }
 
-/** The arguments of each error. A caller that learns the revision later makes the error again from them. */
+/**
+ * The arguments of each error. A caller that learns the revision later makes the error again from the
+ * arguments.
+ */
 const MADE_OF = new WeakMap<Error, Undecodable>()
 
 export const undecodableOf = (error: unknown): Undecodable | undefined =>

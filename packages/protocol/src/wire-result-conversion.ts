@@ -49,8 +49,8 @@ function behindPrefix(whole: Uint8Array, prefix: Uint8Array): Uint8Array {
 }
 
 /**
- * `key` is the stored key, and `revision` is the revision of the value if the answer has one. Error messages
- * name them.
+ * `key` is the stored key. `revision` is the revision of the value, if the answer has one. Error messages
+ * name the key and the revision.
  */
 export function toUserValue(bytes: Uint8Array, how: Decoding, key: Uint8Array, revision?: number): unknown {
   const { as } = how

@@ -74,7 +74,7 @@ export class Table<Row> {
     this.#empty.hidden = next.size > 0
   }
 
-  /** The texts contain durations, which grow. */
+  /** Writes the durations in the texts again, because they grow. */
   tick(): void {
     for (const shown of this.#rows.values()) this.#write(shown)
   }

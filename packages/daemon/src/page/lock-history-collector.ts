@@ -30,7 +30,7 @@ interface Remembered {
   })[]
 }
 
-/** The page keeps the newest changes. */
+/** How many changes the page keeps. Older changes are deleted. */
 const MOST_EVENTS = 2000
 /** How many past changes of a lock the page reads at most. */
 const MOST_READ = 100
@@ -43,8 +43,8 @@ export const pastEvent = (event: Omit<LockEvent, 'time' | 'when'>, ago: number):
 
 /**
  * Returns the events of the member's history (`events`) that the page has not received from the watch
- * (`heard`). Two events with the same type, holder and fencing token cannot be told apart. If the page has
- * received one of two such events, it has received the later event.
+ * (`heard`). Events with the same type, holder and fencing token look equal. If the page has received one of
+ * two equal events, it has received the later one.
  */
 export function notReceived(events: readonly LockEvent[], heard: readonly LockEvent[]): LockEvent[] {
   const left = new Map<string, number>()

@@ -97,8 +97,8 @@ function askToken(problem: string | undefined): void {
 }
 
 function enter(who: Person): void {
-  // A person signs in again after the member has refused a token. The streams of the first sign-in would stay
-  // open.
+  // The streams of an earlier sign-in would stay open. A person signs in again after the member has refused a
+  // token.
   signedIn?.history.close()
   signedIn = { api, person: who, history: new LockHistory(api, who), say }
   const out = button('Sign out', () => {
@@ -116,7 +116,7 @@ function enter(who: Person): void {
   go(false)
 }
 
-/** The page shows the addresses of the other members to the user when this member no longer answers. */
+/** When this member no longer answers, the page shows the addresses of the other members to the user. */
 async function learnOthers(): Promise<void> {
   if (signedIn === undefined || !may(signedIn.person, 'read')) return
   const { id, members, leader } = await api.get<Status>('/status').catch(() => NOTHING)

@@ -60,8 +60,8 @@ export function rate(
 }
 
 /**
- * Returns a duration in seconds that the part `part` of the calls between the two readings did not exceed.
- * Undefined if there was no call.
+ * Returns a quantile in seconds. With `part` 0.99, 99 % of the calls between the two readings did not take
+ * longer. Undefined if there was no call.
  */
 export function quantile(
   before: MetricsReading | undefined,

@@ -1,4 +1,4 @@
-// Rule: a read reflects every write that was acknowledged before it was sent.
+// Rule: a read reflects every write that was acknowledged before the read was sent.
 
 import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'

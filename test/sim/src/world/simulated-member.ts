@@ -23,7 +23,7 @@ interface DiskSpeed {
   /** In µs. A sync takes at least `syncBase`, and at most `syncTail` longer. */
   readonly syncBase: number
   readonly syncTail: number
-  /** In µs. A slow disk does not take longer than this. */
+  /** In µs. A sync does not take longer than this, even on a slow disk. */
   readonly longest: number
 }
 

@@ -76,7 +76,9 @@ export class Deadlocks {
     return false
   }
 
-  /** Returns the requests of the same flow and the requests inside the hold. */
+  /**
+   * Returns the waits that delay the release of a hold: waits inside the hold, and other waits of its flow.
+   */
   #waitersOf(id: string, flow: string | null, certain: boolean, seen: Set<string>): Wish[] {
     return [...this.#keys()].flatMap((key) =>
       this.#places(key).queue.flatMap((waiter) => {

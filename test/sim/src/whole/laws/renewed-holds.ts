@@ -97,7 +97,7 @@ export class RenewedHolds {
     const asked = process?.open.get(reply.id)
     if (process === undefined || asked === undefined) return
     process.open.delete(reply.id)
-    // Holds that have ended are judged without this answer, because it is too late for them.
+    // Holds that have ended are judged without this answer, because the answer is too late for them.
     this.look()
     const [code, result] = reply.answer instanceof Uint8Array ? decodeAnswer(reply.answer) : reply.answer
     if (code !== 0 || process.answered.has(asked.call)) return
