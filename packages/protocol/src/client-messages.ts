@@ -10,7 +10,6 @@ import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js
  */
 export const CLIENT_WIRE = { least: 1, most: 1 } as const
 
-/** A member accepts the WebSockets of clients at this path. */
 export const CLIENTS_PATH = '/clients'
 
 /**

@@ -12,7 +12,6 @@ export const OP = {
   closeSession: 3,
   cancelCall: 4,
   endSession: 5,
-  // Keys and values
   put: 10,
   putAll: 11,
   putIfAbsent: 12,
@@ -202,7 +201,9 @@ export type Command =
    * Answer: the TicketResult before the command.
    */
   | readonly [op: typeof OP.cancelWait, key: Key, id: string]
-  /** Ends the hold with this token, whoever has the hold. Answer: whether such a hold existed. */
+  /**
+   * Ends the hold with this token. The caller need not be the holder. Answer: whether such a hold existed.
+   */
   | readonly [op: typeof OP.forceRelease, key: Key, token: number]
   /**
    * Like cancelWait for each ticket, in order. Answer: for each ticket the token of the released hold, or 0.
@@ -240,7 +241,6 @@ export type Command =
     ]
   | PartyCommand
 
-/** The second element of these commands is the guard. */
 export type KeyValueCommand = Extract<Command, readonly [op: Op, guard: GuardArg, ...rest: unknown[]]>
 
 export type CommandOf<Name extends keyof typeof OP> = Extract<

@@ -152,7 +152,6 @@ export function readArgs(
   return { timeout, signal, as, onUndecodable, prefix, stale: consistency === 'stale' }
 }
 
-/** `standard` has the defaults of `as` and `onUndecodable`. */
 export function decodingArg(options: unknown, standard: Decoding): Decoding {
   if (options === undefined || options === null) return standard
   const { as, onUndecodable } = options as { readonly as?: unknown; readonly onUndecodable?: unknown }

@@ -299,7 +299,6 @@ function isRow(row: unknown): boolean {
   return isPart(key) && isPart(value) && (row.length === 2 || Number.isSafeInteger(revision))
 }
 
-/** Converts a row that existed when the watch began. */
 export function toInitialPut(
   [key, value, revision]: readonly [Uint8Array, Uint8Array, number],
   how: Decoding,

@@ -8,7 +8,6 @@ interface Question {
   readonly title: string
   readonly text: string
   readonly action: string
-  /** Resolves to a sentence about the result, for the user. */
   run(): Promise<string>
 }
 

@@ -11,7 +11,6 @@ interface Column<Row> {
   /** The CSS class of the column, which sets the column's width and alignment. */
   readonly kind?: string
   text(row: Row): string
-  /** If this function is missing, the text is no link. */
   link?(row: Row): string
   /**
    * Returns 'good', 'warn', 'bad' or 'leader' for a coloured sign beside the text. With '' or undefined there

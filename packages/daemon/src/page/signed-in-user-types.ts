@@ -7,7 +7,6 @@ interface SentPrefix {
   readonly prefixBase64?: string
 }
 
-/** The identity that the member has for the user's token. */
 export interface Person {
   readonly name: string
   readonly rights: readonly Right[]

@@ -7,7 +7,6 @@ import { inClusterTime, inLeader, inReadIndex, inReplication } from './core-expo
 
 const lastTick = new WeakMap<State, number>()
 
-/** Only for a member that leads. */
 const leadingOf = ({ leading }: State): Leading => leading as Leading
 
 /** The answer to a read has the time of the last entry. */

@@ -53,6 +53,5 @@ const decode: ReadMembership = (data) => {
   return membership
 }
 
-/** `more` has further laws of the world. */
 export const newLawChecker = (bounds: TimeBounds, outerOnly: boolean, more: readonly MakeLaw[]): LawChecker =>
   new LawChecker(decode, [...(outerOnly ? [] : innerLaws(decode)), ...outerLaws(bounds), ...more])

@@ -48,7 +48,6 @@ function proposed(member: ObservedMember, entry: Entry, next: Membership): void 
   }
 }
 
-/** Returns why the configuration is not valid, or undefined. */
 function wellFormed(membership: Membership): string | undefined {
   const { voters, outgoing, learners, learnersNext } = membership
   if (voters.length === 0) return 'no voters'

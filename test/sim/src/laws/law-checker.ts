@@ -135,7 +135,6 @@ export class LawChecker {
     if (piece.done) member.installing = true
   }
 
-  /** A snapshot has replaced the state of the state machine. */
   installed(id: MemberId, position: LogPosition, membership: Membership, state?: StateHash): void {
     const member = this.observed.member(id)
     for (const law of this.#laws) law.installed?.(member, position.index, position.term, state)

@@ -38,7 +38,6 @@ export interface ReadServed {
   readonly member: MemberId
   readonly index: number
   readonly time: number
-  /** The real time at which the client sent the request. */
   readonly sentAt: number
   /** The highest acknowledged write when the read was sent. */
   readonly floor: number

@@ -30,7 +30,6 @@ export interface Law {
   sending?(member: ObservedMember, message: Message): void
   acknowledged?(ack: Acknowledged): void
   served?(read: ReadServed): void
-  /** Called at the end of a run. */
   finish?(): void
 }
 

@@ -12,7 +12,6 @@ interface ObserverPorts {
   /** Runs a check of the laws if the process is alive. */
   judge(part: () => void): void
   note(line: () => string): void
-  /** Returns the real time of a clock reading. */
   takenAt(reading: number): number
 }
 

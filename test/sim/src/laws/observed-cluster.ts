@@ -10,7 +10,6 @@ const NOBODY: Membership = { voters: [], outgoing: [], learners: [], learnersNex
 
 export class ObservedMember {
   readonly id: MemberId
-  /** The log in the memory of the running process. */
   readonly live: ObservedLog
   /** The log that the member would find after a power loss now. */
   readonly disk: ObservedLog
@@ -44,7 +43,6 @@ export class ObservedMember {
 export class ObservedCluster {
   readonly members = new Map<MemberId, ObservedMember>()
   readonly #decode: ReadMembership
-  /** The committed entry at each index. */
   readonly committed: Entry[] = []
   commitTop = 0
   /** The entries up to `index` were committed in `term` or earlier. The terms ascend. */

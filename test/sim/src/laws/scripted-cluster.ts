@@ -40,7 +40,6 @@ export const configuration = (index: number, term: number, membership: Membershi
   data: encodeMembership(membership),
 })
 
-/** Its members are a, b and c. */
 export class ScriptedCluster {
   readonly laws: LawChecker
   #batch = 0

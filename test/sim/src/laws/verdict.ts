@@ -21,7 +21,6 @@ export class LawBroken extends Error {
   }
 }
 
-/** The faults have stopped, but something does not end. */
 export class NoProgress extends Error {
   override readonly name = 'NoProgress'
   readonly missing: string
@@ -32,7 +31,6 @@ export class NoProgress extends Error {
   }
 }
 
-/** Returns the result of a run that threw this error. */
 export function endingOf(error: unknown): Ending {
   if (error instanceof LawBroken) return { verdict: 'safety', law: error.law, message: error.message }
   if (error instanceof NoProgress) return { verdict: 'liveness', law: error.missing, message: error.message }

@@ -37,7 +37,6 @@ export const ASLEEP: MemberView = {
   snapshotReceivers: [],
 }
 
-/** `now` is a reading of the member's clock. */
 export function viewOf(replica: Replica, stateHash: number, now: number): MemberView {
   const { raft, applied } = replica.node
   const { term, role, leader, commit, lastIndex, membership } = raft

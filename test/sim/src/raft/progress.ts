@@ -135,7 +135,6 @@ function allThatCan({ members, laws }: RaftWorld): readonly RaftMember[] | undef
   return whole
 }
 
-/** Returns what is missing, or undefined if nothing is missing. */
 function unsettled(world: RaftWorld, healed: readonly RaftMember[]): string | undefined {
   const leader = world.leader()
   const view = leader?.view

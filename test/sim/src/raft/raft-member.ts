@@ -30,7 +30,6 @@ export interface MemberPorts extends SimulatedMemberPorts {
   readonly logger: Logger
   /** The ids of the first members. Undefined if this member waits to be added. */
   readonly founders: readonly MemberId[] | undefined
-  /** Returns false if a scenario drops the message. */
   sends(message: Message): boolean
   answer(from: RaftMember, request: Request, answer: Answer): void
   /** Called after a crash or a fault of the disk has ended the process. */
@@ -271,7 +270,6 @@ export class RaftMember extends SimulatedMember<Replica> {
 
   // ---- how it stands
 
-  /** Undefined if the process is not running. */
   get view(): MemberView | undefined {
     if (!this.isUp) return undefined
     if (this.replica === undefined) return ASLEEP

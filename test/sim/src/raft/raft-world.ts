@@ -33,9 +33,7 @@ export class RaftWorld extends World<RaftMember> {
   readonly #network: Mutable<NetworkOptions>
   readonly history = new History()
   readonly clients: Clients
-  /** The share of messages that are lost at present. */
   loss: number
-  /** Returns true for each message that a scenario drops. */
   drops: (message: Message) => boolean = () => false
   crashes = 0
   sent = 0

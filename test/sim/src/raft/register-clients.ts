@@ -41,7 +41,6 @@ export class Clients {
   readonly answers = new Map<number, Answer>()
   #requests = 0
   #stopped = false
-  /** How many operations have ended, by their result. */
   readonly done = { ok: 0, refused: 0, unknown: 0 }
 
   constructor(
@@ -98,7 +97,6 @@ export class Clients {
 
   #request(client: number, kind: Request['kind'], key: number): Request {
     const id = ++this.#requests
-    // Every written value is unique.
     const expected = kind === 'swap' ? (this.#lastSeen[key] ?? 0) : 0
     return { id, client, kind, key, value: id, expected, sentAt: this.#ports.time.now, floor: this.#floor() }
   }

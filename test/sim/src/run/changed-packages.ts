@@ -141,7 +141,6 @@ function applyChanges(root: string, changes: readonly Change[]): void {
   }
 }
 
-/** The copy has no source maps and no declarations. */
 const isCode = (path: string): boolean => !/\.(map|d\.ts|tsbuildinfo)$/.test(path)
 
 /** A changed module imports the real module from this path. */

@@ -52,7 +52,6 @@ export function faultsOf(seed: number, { profile, workload, only }: Args): reado
   return only === undefined ? all : all.filter(({ number }) => only.includes(number))
 }
 
-/** Returns the command line of this seed. */
 export function seedWords({ profile, workload, outerOnly, settings }: Args): readonly string[] {
   return [
     `--profile ${profile.name}`,
@@ -65,7 +64,6 @@ export function seedWords({ profile, workload, outerOnly, settings }: Args): rea
 /** JSON has no `undefined`, so the text has `null` instead. */
 const settingWord = ([path, value]: Setting): string => `--set '${path}=${JSON.stringify(value ?? null)}'`
 
-/** Returns the command that repeats the run of a seed. */
 export function replayCommand(
   seed: number,
   args: Args,

@@ -15,7 +15,6 @@ export interface SeedMode extends WorldMode {
   readonly faults?: readonly NumberedFault[] | undefined
 }
 
-/** The path of an option, and its value. */
 export type Setting = readonly [path: string, value: unknown]
 
 export interface LoadedProfile {
@@ -25,7 +24,6 @@ export interface LoadedProfile {
    * has no scenarios.
    */
   play?(id: string, mode: WorldMode): Promise<string | undefined>
-  /** Deletes the temporary files. */
   remove(): void
 }
 

@@ -21,14 +21,11 @@ export interface RunResult<Fault = NumberedFault> extends Ending {
   readonly trace: readonly string[]
 }
 
-/** These parts of a run differ between the profiles. */
 interface Phases<Fault> {
   /** Called when the cluster is founded. */
   readonly startFaults: (faults: readonly Fault[]) => void
   readonly endFaults: () => void
-  /** Called after all faults have stopped. */
   readonly demandProgress: () => Promise<void>
-  /** Checks what the clients saw in the whole run. */
   readonly judgeHistory: () => void
 }
 

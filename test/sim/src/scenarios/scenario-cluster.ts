@@ -81,13 +81,11 @@ export class ScenarioCluster {
     )
   }
 
-  /** Restarts all members at the same time. */
   restart(): void {
     for (const { id } of this.world.members) this.crash(id)
     for (const { id } of this.world.members) this.start(id)
   }
 
-  /** Returns the leader of the highest term. */
   leader(): MemberId | undefined {
     return this.world.leader()?.id
   }

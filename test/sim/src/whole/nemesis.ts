@@ -23,7 +23,6 @@ export class WholeNemesis extends Nemesis<DrawnFault> {
     this.#world = world
   }
 
-  /** Undoes all faults, so that everything works from now on. */
   override end(): void {
     this.repairAll()
     super.end()
@@ -125,7 +124,6 @@ function reset(pipes: readonly MemoryConnection[], host: Host): void {
   for (const pipe of pipes) if (touches(pipe, host)) pipe.break()
 }
 
-/** From now on, messages on these connections arrive late. */
 function slow(pipes: readonly MemoryConnection[], host: Host, millis: number): void {
   for (const pipe of pipes)
     if (touches(pipe, host)) pipe.slow = pipe.hostOf(0) === host.index ? [millis * 300, 0] : [0, millis * 300]

@@ -25,7 +25,6 @@ export interface WholeOptions {
   readonly workload: WholeWorkload
   readonly members: number
   readonly clients: number
-  /** How many clients are embedded in members. */
   readonly embedded: number
   /** In ms of simulated time, how long faults happen. */
   readonly duration: number

@@ -22,7 +22,6 @@ import type * as messageEncoder from '../../../../packages/raft/dist/net/message
 import type * as wal from '../../../../packages/raft/dist/wal/wal.js'
 import { type Change, type LoadedModules, loadCopy } from '../run/changed-packages.js'
 
-/** All exports of these modules. */
 export type ProductModules = typeof createStore &
   typeof clientClusterCheck &
   typeof entryRecords &

@@ -4,7 +4,6 @@ import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import type { ProductModules } from './product-modules.js'
 
 export interface Probe {
-  /** Called for each entry. */
   entry(tx: object, reader: object | undefined): void
   granted(tx: object, row: HoldRow): void
   left(tx: object, row: WaiterRow): void

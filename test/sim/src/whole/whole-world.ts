@@ -53,7 +53,6 @@ const MEMBERS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 export class WholeWorld extends World<MemberServer> {
   readonly options: WholeOptions
   readonly product: ProductModules
-  /** The code of a member of another cluster. */
   readonly foreignProduct: ProductModules | undefined
   readonly records: CallRecords
   readonly log = new AppliedLog()
@@ -297,7 +296,6 @@ export class WholeWorld extends World<MemberServer> {
     if (request.kind === 'command' || request.kind === 'read') this.reach.asked(life, this.time.now)
   }
 
-  /** Checks the laws that are checked after every event. */
   protected override look(): void {
     this.holds.look(this.locks.forced)
     this.renewed.look()
@@ -349,7 +347,6 @@ export class WholeWorld extends World<MemberServer> {
     this.#stateApplied(machine)
   }
 
-  /** Reports the state to the law of mirrors. */
   #stateApplied(machine: KvMachine): void {
     const { states } = this.records
     if (states.has(machine.revision)) return

@@ -4,7 +4,6 @@ export class Fingerprint {
   #low = 0x9e3779b9 | 0
   #high = 0x85ebca6b | 0
 
-  /** Adds a safe integer. Fractions are cut off. */
   add(value: number): void {
     const low = value | 0
     const high = Math.floor(value / 2 ** 32) | 0

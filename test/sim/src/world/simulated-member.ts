@@ -108,7 +108,6 @@ export abstract class SimulatedMember<Opened> implements WorldMember {
     if (!life.dead) this.#ports.judge(part)
   }
 
-  /** `check` judges the core after each of its steps. */
   protected observer(life: HostProcess, check: typeof checkInvariants | undefined): LoopObserver | undefined {
     const { laws, note } = this.#ports
     if (laws === undefined) return undefined

@@ -84,7 +84,6 @@ export class VirtualTime {
     if (this.#failed) throw this.#failure
   }
 
-  /** Returns true if the run is over. */
   #step(until: number, laws: () => void, done: () => boolean): boolean {
     laws()
     if (done()) return true

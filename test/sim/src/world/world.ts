@@ -65,7 +65,6 @@ export abstract class World<Member extends WorldMember = WorldMember> {
   /** In µs, how long faults happen. */
   abstract get duration(): number
 
-  /** What happened in the run, by name. */
   abstract get counts(): Readonly<Record<string, number>>
 
   abstract start(): void

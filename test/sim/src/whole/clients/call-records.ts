@@ -36,7 +36,6 @@ export class CallRecords {
   readonly watches: WatchHistory[] = []
   readonly mirrors: MirrorHistory[] = []
   readonly states = new StoreStates()
-  /** True if the workers must begin no new calls. */
   stopping = false
   /**
    * True if a member of another cluster was at an address of this cluster. A client may then get an error

@@ -9,7 +9,6 @@ import type { Client } from './client.js'
 
 export const PAIR_PREFIX = 'pair/'
 export const PAIR_KEYS = [`${PAIR_PREFIX}0`, `${PAIR_PREFIX}1`]
-/** The name of the register in the history. */
 const NAME = 'pair'
 
 interface Limit {

@@ -12,7 +12,6 @@ import type { NewLeaderInTime } from '../laws/new-leader-in-time.js'
 import type { WholeOptions } from '../options.js'
 import { observedRoute } from './observed-route.js'
 
-/** The parts of the world that the routes need. */
 interface Surroundings {
   readonly product: ProductModules
   readonly logger: Logger

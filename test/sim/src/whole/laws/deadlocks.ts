@@ -16,7 +16,6 @@ export interface FlowWaiter extends FlowHolder {
   readonly order: number
   readonly set: readonly { readonly key: string; readonly permits: number }[] | undefined
 }
-/** A lock or a semaphore, with its holds in force. */
 export interface FlowPlace {
   readonly holders: readonly FlowHolder[]
   readonly queue: readonly FlowWaiter[]
@@ -34,7 +33,6 @@ const NONE: FlowArg = [null, []]
 export class Deadlocks {
   readonly #places: (key: string) => FlowPlace
   readonly #keys: () => Iterable<string>
-  /** The flows of the callers, by acquirer id. */
   readonly #flows = new Map<string, FlowArg>()
 
   constructor(places: (key: string) => FlowPlace, keys: () => Iterable<string>) {

@@ -28,7 +28,6 @@ const LATE = 1_000
 
 type Life = { readonly due: number } | { readonly session: number; overSince?: number } | 'for ever'
 
-/** The keys of one member after its last applied entry. */
 export interface SeenKeys {
   isThere(key: Uint8Array): boolean
   isOpen(session: number): boolean
@@ -38,7 +37,6 @@ export class KeyExpiry {
   readonly #keys = new Map<string, Life>()
   #index = 0
   #time = 0
-  /** How many deletions of expired keys the law has seen. */
   gone = 0
 
   /** Called when the first member applies an entry. */

@@ -53,7 +53,6 @@ export class LockHistory {
   readonly #shared = new SharedLocks()
   readonly #log: AppliedLog
   readonly #told: (event: LockEvent) => void
-  /** The recorded calls of the rules in the present apply. */
   #starting: RuleCalls | undefined
   /** The recorded calls by the state of a transaction. Several members apply entries in turns. */
   readonly #byState = new WeakMap<object, RuleCalls>()

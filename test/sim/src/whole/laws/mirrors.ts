@@ -19,7 +19,6 @@ export class StoreStates {
     return this.#byRevision.has(revision)
   }
 
-  /** Receives all keys of the workloads at this revision. */
   applied(revision: number, rows: Rows): void {
     this.#byRevision.set(revision, rows)
   }
@@ -59,7 +58,6 @@ export class MirrorHistory {
     this.#shown.set(revision, text)
   }
 
-  /** The mirror ended with an error. */
   refused(): void {
     this.#refused = true
   }

@@ -43,7 +43,6 @@ export class OneHolder {
   /** Lost holds, which are asked again later. */
   #lost: { readonly key: string; readonly one: Believer; readonly again: number }[] = []
   readonly #exclusive: boolean
-  /** How many holds were reported. */
   count = 0
 
   /** With `exclusive` false, the clocks are more wrong than allowed, so only tokens protect. */

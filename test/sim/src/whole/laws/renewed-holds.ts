@@ -36,7 +36,6 @@ interface Asked {
 interface Process {
   readonly firsts: Map<string, Instant>
   readonly open: Map<number, Asked>
-  /** The ids of the calls that were answered. */
   readonly answered: Set<string>
   readonly proofs: { readonly time: number; readonly sentAt: Instant }[]
 }
@@ -52,9 +51,7 @@ interface Watched {
 export class RenewedHolds {
   readonly #rate: number
   readonly #processes = new Map<HostProcess, Process>()
-  /** The watched holds, by key and token. */
   readonly #watched = new Map<string, Watched>()
-  /** How many holds the law has judged. */
   judged = 0
 
   constructor(drift: number) {
@@ -117,7 +114,6 @@ export class RenewedHolds {
     if (reply.time > 0) process.proofs.push({ time: reply.time, sentAt: asked.sentAt })
   }
 
-  /** Called after every event. */
   look(): void {
     for (const [id, one] of this.#watched) {
       if (one.life.dead) this.#watched.delete(id)

@@ -42,7 +42,6 @@ export interface Seen {
   readonly previous: string | undefined
 }
 
-/** The reader of a watch. */
 export interface Reader {
   died(): boolean
   /** True if the reader is inside a removed member. */
@@ -78,7 +77,6 @@ export class WatchHistory {
     this.#compacted = true
   }
 
-  /** The watch ended with an error. */
   refused(): void {
     this.#refused = true
   }

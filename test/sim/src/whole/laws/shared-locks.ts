@@ -58,7 +58,6 @@ type Applied = Exclude<LockEvent, { kind: 'answer' | 'promise' }>
 
 export class SharedLocks {
   readonly #byKey = new Map<string, QueueAndHolds>()
-  /** The keys that the present entry has changed. */
   readonly #changed = new Set<string>()
   #order = 0
   #now = 0

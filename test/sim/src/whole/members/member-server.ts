@@ -62,7 +62,6 @@ export interface ServerPorts extends SimulatedMemberPorts {
   opened(server: MemberServer, life: HostProcess): void
   /** Called at the start of a member, and at each change of its role, term or leader. */
   role(server: MemberServer, raft: Member['replica']['node']['raft']): void
-  /** Called if the member has stopped by itself. */
   failed(server: MemberServer, error: Error): void
 }
 

@@ -22,7 +22,6 @@ export class SlowRowStorage implements RowStorage {
     this.#most = most
   }
 
-  /** The process ends, and loses everything that it had open. */
   crash(): void {
     this.#fails = false
     const issue = this.#underWay
@@ -32,7 +31,6 @@ export class SlowRowStorage implements RowStorage {
     this.#inner.crash(kept ? 'kept' : 'lost')
   }
 
-  /** The next write fails with an error of the disk. */
   failNext(): void {
     this.#fails = true
   }
