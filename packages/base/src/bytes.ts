@@ -28,7 +28,6 @@ export function copyBytes(bytes: Uint8Array): Uint8Array {
   return Uint8Array.prototype.slice.call(bytes)
 }
 
-/** Returns a Buffer over the same memory, not a copy. */
 export const asBuffer = (bytes: Uint8Array): Buffer =>
   bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 

@@ -9,7 +9,6 @@ import type { Clock } from './clock.js'
 import { LimitedLines, shortText } from './log-line-rate-limit.js'
 import type { Logger } from './logger.js'
 
-/** The kinds of handlers, which become labels of a metric. */
 export type ConnectionHandler = 'client' | 'http' | 'upgrade' | 'member' | 'dialled member'
 
 export class ConnectionErrors {

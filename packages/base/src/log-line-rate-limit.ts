@@ -62,7 +62,6 @@ export class LimitedLines {
   }
 }
 
-/** Returns the text on one line, cut to MOST_CHARACTERS. */
 export function shortText(text: string): string {
   const line = text.slice(0, MOST_CHARACTERS * 2).replaceAll(/\s+/g, ' ')
   return line.length > MOST_CHARACTERS || text.length > MOST_CHARACTERS * 2

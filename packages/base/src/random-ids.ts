@@ -1,5 +1,5 @@
-// Driver: makes random ids from a pool of random bytes, which is twenty times faster than a system call for
-// each id.
+// Driver: makes random ids from a pool of random bytes. A system call for each id would take twenty times as
+// long.
 
 import { randomFillSync } from 'node:crypto'
 

@@ -40,7 +40,6 @@ export function seededRandom(seed: number | string): Random {
   }
 }
 
-/** Returns four 32-bit numbers for the generator's state, computed by FNV-1a. */
 function spread(text: string): [number, number, number, number] {
   let hash = 0x811c9dc5
   const words: number[] = []

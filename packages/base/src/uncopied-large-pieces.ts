@@ -10,7 +10,6 @@ export interface Apart {
 /** In bytes. For a piece of at least this size, an additional part of a writev costs less than a copy. */
 export const APART_BYTES: number = 64 * 1024
 
-/** Returns the buffer's bytes from `from` to `end` as a list of parts, with each large piece at its place. */
 export function withApart(buffer: Buffer, from: number, end: number, apart: readonly Apart[]): Uint8Array[] {
   const parts: Uint8Array[] = []
   let begin = from

@@ -8,8 +8,8 @@
 // range.
 
 /**
- * The end of a range without an end. In a key, each character stands for one byte. So this character is
- * greater than every character of a key.
+ * The end of a range without an end. In a key, each character stands for one byte and is at most 0xff, so
+ * this text is greater than every key.
  */
 export const NO_END = '\u0100'
 

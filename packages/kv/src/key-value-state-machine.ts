@@ -279,10 +279,6 @@ export class KvMachine implements KvStore {
     }
   }
 
-  /**
-   * Waits for another turn of the event loop, in which the member can send heartbeats, answer votes and serve
-   * reads.
-   */
   async #nextTurn(): Promise<void> {
     await new Promise<void>((resolve) => this.#options.nextTurn(resolve))
     this.#turn.begin()

@@ -23,7 +23,6 @@ import { nextStart } from './rules/sequences.js'
 import { entryOf, valueOf } from './state/key-value-row-format.js'
 import type { State } from './state/store-state.js'
 
-/** The reads that need only the present state, and no view or history. */
 type PointRead = Exclude<Read, ReadOf<'page' | 'closeView' | 'backup' | 'lockHistory'>>
 
 export function assertRead(read: unknown): asserts read is Read {

@@ -29,7 +29,7 @@ export class Refused {
 
 const SIMPLE = new Map<unknown, Uint8Array>([true, false, 0, 1].map((result) => [result, pack([0, result])]))
 
-/** Returns the bytes of an answer. `outcome` is a result (protocol's result-wire-types.ts) or a Refused. */
+/** `outcome` is a result (protocol's result-wire-types.ts) or a Refused. */
 export function answerBytes(outcome: unknown): Uint8Array {
   if (outcome instanceof Refused) return outcome.bytes
   return SIMPLE.get(outcome) ?? pack([0, outcome])

@@ -1,4 +1,4 @@
-// Door: reads a plain put, which has no guard and no ttl, without decoding the command, to save time. In
+// Door: reads a plain put without decoding the command, to save time. A plain put has no guard and no ttl. In
 // MessagePack a plain put is:
 //
 //   fixarray 4 | OP.put | nil | bin8 key | bin8, bin16 or bin32 value, up to the end
@@ -7,7 +7,6 @@
 
 import { CAPS, OP } from '@latchkey/protocol'
 
-/** In bytes, the offset of the key in the command. */
 const KEY = 5
 
 /**

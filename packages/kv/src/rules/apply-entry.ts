@@ -13,7 +13,6 @@
 //   unfinished call of the session. Every other call gets the answer SESSION_FULL, and the client sends it
 //   again later. If the lowest call also waited, no kept reply could be dropped, and the session would stay
 //   full for ever.
-//   this call waited too, the session would stay full for ever.
 
 import { checksum } from '@latchkey/base'
 import { expire, touch } from '@latchkey/lock'
@@ -201,8 +200,8 @@ export class EntryRun {
   }
 
   /**
-   * Executes a command without a call number. Such a command may be applied twice, so only three commands
-   * need no number.
+   * Executes a command without a call number. Only three commands are allowed, because a command without a
+   * number may be applied twice.
    */
   #unnumbered(session: Session): undefined {
     const command = this.#decoded()

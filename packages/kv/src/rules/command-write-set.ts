@@ -119,7 +119,7 @@ export class WriteSet {
 
 /**
  * Returns a copy of the row's value for an answer, or null if the row is absent. The row may be a view of the
- * bytes of the log entry, which are freed before the answer.
+ * bytes of the log entry, and an answer is kept for longer than these bytes.
  */
 export const ownValue = (row: Uint8Array | undefined): Uint8Array | null =>
   row === undefined ? null : copyBytes(valueOf(row))

@@ -16,7 +16,7 @@
 // Laws
 // - K70: the end of a wait is decided once. The party keeps its result until its client has confirmed it, or
 //   its session has ended. Without this law: a latch opens, the message to one client is lost, and the latch
-//   is removed. That client then learns that the latch does not exist, but it had opened.
+//   is removed. The client asks again, and learns that the latch does not exist.
 // - K71: all parties that wait at a latch, or in one generation of a barrier, get the same result, in one
 //   entry.
 
@@ -37,7 +37,7 @@ export function leaveParties(tx: PartyTransaction, list: readonly PartyTicket[])
 
 /**
  * Moves the party to a new session of its client. While there was no leader, the client may have given up its
- * old session. When the old session ended, the party would be removed with it.
+ * old session. Without the move, the party would be removed at the end of the old session.
  */
 export function moveParty(tx: PartyTransaction, session: number, [of, name, id]: PartyTicket): PartyResult {
   const row = tx.party(of, name, id)

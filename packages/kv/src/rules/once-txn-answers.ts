@@ -11,7 +11,7 @@
 // was changed.
 //
 // Law: the kept answer contains a digest of its request. Without this law: two scripts use the same key for
-// different writes. Both get a success, but one of the writes did not happen.
+// different writes. Each script gets a success, but one of the writes did not happen.
 
 import { equalBytes } from '@latchkey/base'
 import { type OnceArg, pack, type StepResult, unpack } from '@latchkey/protocol'

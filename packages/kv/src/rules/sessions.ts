@@ -30,7 +30,7 @@ export interface SessionLimits {
 }
 
 interface Wanted {
-  /** The index of the session's entry, so that no id is ever used again. */
+  /** The id of a session is the index of its log entry, so no id is used twice. */
   readonly id: number
   readonly life: number
   readonly by: string

@@ -46,7 +46,6 @@ export interface Change {
 export const eventBytes = (key: string, row: Uint8Array | null, before: Uint8Array | null): number =>
   EVENT_HEAD + key.length + lengthOf(row) + lengthOf(before)
 
-/** Returns how many bytes the event of a removal has. */
 export const eventBytesOf = (keyLength: number, before: Uint8Array): number =>
   EVENT_HEAD + keyLength + valueLength(before)
 

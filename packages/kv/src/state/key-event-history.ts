@@ -171,8 +171,8 @@ export class Events {
   }
 
   /**
-   * Drops the oldest kept revision. The row of a group is removed after all its sixteen revisions. Until then
-   * the row keeps events that no watch reads.
+   * Drops the oldest kept revision. The row of a group is removed after all its sixteen revisions were
+   * dropped. Until then the row keeps events that no watch reads.
    */
   #raiseFloor(): void {
     const { events } = this.#meta

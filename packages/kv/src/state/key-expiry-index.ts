@@ -6,7 +6,7 @@
 //   or a session is in the index. After a range was cleared, the index may still have rows of removed keys.
 // - `earliest` is never later than the earliest end of a ttl in the index. Otherwise one member could skip a
 //   removal at an entry at which another member removes the key, and their states would differ.
-// - A session that has put an ephemeral key stays in the index until its keys are removed, after its end. So
+// - A session that has put an ephemeral key stays in the index after its end, until its keys are removed. So
 //   the keys are also removed if the session is lost in a restart, a snapshot or a restore.
 
 import { binary } from '@latchkey/base'

@@ -16,7 +16,6 @@ import { keyChecksum, withBytes, withWord } from '../storage/fast-crc32-of-short
 /** In bytes, the length of the fields after the value, in a row without an expiry. */
 const TAIL = 18
 const EXPIRY_BYTES = 6
-/** In bytes, the greatest length of the fields after the value. */
 export const ROW_TAIL: number = TAIL + EXPIRY_BYTES
 const CREATED = 18
 const MODIFIED = 12

@@ -139,7 +139,8 @@ export class Parties implements PartyTransaction {
 
   /**
    * Lists the latches, or the barriers at which a call waits, whose names begin with `prefix`, ordered by
-   * name. The row of any other barrier is kept for its next generation number.
+   * name. A barrier without a waiting call is not listed, because its row is kept only for the number of its
+   * next generation.
    */
   listed(of: PartyOf, prefix: Uint8Array): (LatchInfoResult | BarrierInfoResult)[] {
     const isBelow = ({ name }: { readonly name: Uint8Array }) => startsWith(name, prefix)

@@ -38,7 +38,6 @@ export interface LockFigures {
    */
   readonly granted: CountsByKind
   readonly expired: CountsByKind
-  /** How many holds forceRelease and steal have ended since the member opened this state. */
   readonly taken: CountsByKind
   readonly permits: number
 }

@@ -26,7 +26,7 @@ class Waiter implements Due {
   }
 }
 
-/** A linked list, which removes any waiter in constant time. The order is the order of arrival. */
+/** A linked list in the order of arrival. Removing a waiter takes constant time. */
 class Queue {
   readonly byId = new Map<string, Waiter>()
   first: Waiter | undefined

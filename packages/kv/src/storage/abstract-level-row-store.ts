@@ -202,8 +202,8 @@ class LevelView implements RowView {
   readonly #level: Level
   readonly #snapshot: LevelSnapshot
   /**
-   * The iterator of the last page. If the next page continues there, it need not search through the tables
-   * again.
+   * The iterator of the last page. If the next page continues there, the iterator need not search through the
+   * tables again.
    */
   #kept: OpenIterator | undefined
   #closed = false

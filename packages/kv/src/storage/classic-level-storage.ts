@@ -82,7 +82,6 @@ export function classicLevelStorage(dir: string, files: Files = nodeFiles): RowS
 class ClassicStorage implements RowStorage {
   readonly #dir: string
   readonly #files: Files
-  /** The number of the live store that this object has opened last, or 0. */
   #live = 0
 
   constructor(dir: string, files: Files) {

@@ -1,4 +1,4 @@
-// Driver: a view of the event log. It shows the rows that were in use at its beginning.
+// Driver: a view of the event log. The view shows the rows that were in use when the view was taken.
 
 import { elementAt, EMPTY, binary, fromBinary } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'

@@ -2,9 +2,9 @@
 // has lost.
 //
 // When LevelDB opens, it skips a damaged part of its log without an error. The batches in that part are gone,
-// and later batches are still there. So each batch writes a batch row with the next number. It also removes
-// old batch rows, after LevelDB has moved their batches from its log to its tables. When the store opens, the
-// numbers of the batch rows must have no gap.
+// and later batches are still there. So each batch writes a batch row with the next number. The batch also
+// removes old batch rows, whose batches LevelDB has moved from its log to its tables. When the store opens,
+// the numbers of the batch rows must have no gap.
 //
 //   key    0x00 'b' u48be number
 //   value  the row's checksum | f64le bytes written so far | f64le number of the oldest batch row still kept
@@ -71,7 +71,7 @@ export class BatchRows {
    */
   next(batchBytes: number): RowChange[] {
     const bytes = BATCH_ROW_BYTES + batchBytes
-    // LevelDB writes a batch of any size into one log.
+    // A batch that is larger than LOG_BYTES also fills only one log.
     this.#written += Math.min(bytes, LOG_BYTES)
     this.#number++
     this.#rows.push({ number: this.#number, written: this.#written })

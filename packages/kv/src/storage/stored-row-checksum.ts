@@ -23,7 +23,6 @@ export const CHECKSUM_BYTES = 4
 export const setChecksum = (key: Uint8Array, value: Uint8Array): number =>
   setChecksumFor(shortChecksum(key), value)
 
-/** For a caller that already has the checksum of the key. */
 function setChecksumFor(keyChecksum: number, value: Uint8Array): number {
   writeChecksum(value, 0)
   const crc = withWord(checksum(value), keyChecksum)
@@ -61,8 +60,8 @@ export function withChecksum(key: Uint8Array, body: Uint8Array): Uint8Array {
 export const storedChecksum = (value: Uint8Array): number => u32(value, 0)
 
 /**
- * Computes the checksum that the row should have. The stored checksum does not change the result: as the
- * start of the sum it cancels out the same four bytes at the beginning of `value`.
+ * Computes the checksum that the row should have. The sum starts with the stored checksum, and the same four
+ * bytes at the beginning of `value` cancel it out. So the stored checksum does not change the result.
  */
 export const rightChecksum = (key: Uint8Array, value: Uint8Array): number =>
   withWord(checksum(value, storedChecksum(value)), shortChecksum(key))

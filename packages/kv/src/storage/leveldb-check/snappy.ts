@@ -1,5 +1,5 @@
 // Door: decompresses a block that LevelDB has compressed with Snappy. Only the indexes of tables are
-// decompressed here, which are small and have right checksums.
+// decompressed here. The indexes are small, and their checksums were checked before.
 //
 //   varint length of the whole | pieces, by the low two bits of their first byte:
 //     00  literal: u6 length - 1 | bytes; 60 to 63: the length is in the 1 to 4 bytes that follow
