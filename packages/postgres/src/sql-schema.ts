@@ -1,10 +1,10 @@
-// Rule: the SQL of the table of locks and of its functions. Each function is one atomic step of the engine.
-// It locks the row of the lock first, and then reads the database's clock.
+// Rule: the SQL of the table of locks and of its functions. Each function is one atomic step of the engine:
+// it locks the row of the lock first, and then reads the database's clock.
 //
 // The table has one row for each lock, with place 0, and one row for each waiter, in the order of `place`.
 // The lock's row stays after a release. `deadline` is in milliseconds of the database's clock. In the lock's
-// row, it is the end of the lease. In a waiter's row, it is the time at which the waiter leaves the queue, if
-// the waiter does not ask again before.
+// row, `deadline` is the end of the lease. In a waiter's row, the waiter leaves the queue at the deadline if
+// it does not ask again before.
 //
 // Law: a function that changes the lock's row locks the row FOR NO KEY UPDATE. A function that gives the row
 // a new token locks it FOR UPDATE. A guard locks it FOR KEY SHARE, which conflicts only with FOR UPDATE. So

@@ -3,11 +3,11 @@
 //
 // The keys below the prefix: `token` is the last token. `place` is the last number that a waiter got for its
 // place in a queue. `index` has the locks with a hold, in the order of their keys. `ends` has every lock that
-// has a hold or a waiter. Its order is the time at which the hold and all waits of the lock have ended. Each
-// lock has four keys: `lock:KEY` is its hold. `queue:KEY` has its waiters by place, and `until:KEY` has them
-// by the time at which they leave the queue. `info:KEY` describes the waiters. No key has a time to live,
-// because only the scripts decide what has ended. So a server that evicts only keys with a time to live keeps
-// all of these keys.
+// has a hold or a waiter, sorted by the time at which its hold and all its waits have ended. Each lock has
+// four keys: `lock:KEY` is its hold. `queue:KEY` has its waiters by place. `until:KEY` has its waiters by the
+// time at which they leave the queue. `info:KEY` describes the waiters. No key has a time to live, because
+// only the scripts decide what has ended. So a server that evicts only keys with a time to live keeps all of
+// these keys.
 //
 // Law: a new token is the greater of two numbers: the last token plus 1, and the server's clock in
 // microseconds (EN2). Tokens then rise even if the counter is lost: a server restarts without its data, or a

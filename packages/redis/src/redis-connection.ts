@@ -1,9 +1,9 @@
 // Driver: owns one connection to a server, made with the options of the user's client.
 //
-// Law: the connection keeps no request to send it later, and sends no request twice. ioredis by default
-// queues requests while it is not connected, and repeats requests that were not answered. Without this law:
-// for as long as the server is down, no caller knows whether its take request will still be applied. The
-// engine itself decides which requests to repeat.
+// Law: the connection keeps no request to send it later, and sends no request twice. The engine itself
+// decides which requests to repeat. ioredis by default queues requests while it is not connected, and repeats
+// requests that were not answered. Without this law: for as long as the server is down, no caller knows
+// whether its take request will still be applied.
 
 import type { Clock } from '@latchkey/base'
 import { notReached } from '@latchkey/lock'

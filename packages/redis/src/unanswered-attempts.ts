@@ -1,9 +1,9 @@
 // Driver: owns the attempts of one client whose take requests some masters have not answered yet.
 //
-// Law: a grant that arrives after its caller has given up, or has released, is given back at once (EN5). A
-// master may answer long after the other masters have decided, and a release may overtake the take request.
-// Without this law: an unused id keeps the vote for a whole lease. If one master is down, no other caller
-// gets a majority.
+// Law: a grant that arrives after its caller has given up, or has released, is given back immediately (EN5).
+// A master may answer long after the other masters have decided, and a release may overtake the take request.
+// Without this law: a master keeps its vote for an unused id for a whole lease. If another master is down, no
+// other caller gets a majority.
 //
 // Law: each attempt of a caller without a hold uses a new vote id at the masters (EN1). Without this law: a
 // waiter tries again while the votes of its last attempt are still being given back. The late return of an

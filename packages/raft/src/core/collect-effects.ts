@@ -4,8 +4,7 @@
 //   1. role: who leads. Before an entry of another leader is applied, this member must tell the callers of
 //      waiting commands that it no longer leads (L16).
 //   2. persist: the batch for the disk. The disk writes while the messages travel. A message that promises
-//      something durable is not sent by this call: durable-before-send.ts keeps it, and the call that reports
-//      the end of the write sends it.
+//      something durable waits in durable-before-send.ts until the write is done.
 //   3. membership: the driver opens connections to new members before it sends. Otherwise the first message
 //      to a new member would be lost.
 //   4. send, read, stage: other members and waiting readers need these effects soon.

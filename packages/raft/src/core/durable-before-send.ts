@@ -9,7 +9,7 @@
 //     entries from k on (L5).
 //   - if a batch is durable, all earlier batches are durable too. A late report about an earlier batch
 //     changes nothing (L7).
-//   - a message is sent when its batch is durable. If the term has changed meanwhile, the message is dropped.
+//   - a message is sent when its batch is durable. If the term changes before, the message is dropped.
 
 import { assert } from '@latchkey/base'
 import type { Log } from './log-in-memory.js'

@@ -3,7 +3,7 @@
 // Laws
 //   - a term has one leader. A leader that receives an append, a heartbeat or a snapshot of its own term from
 //     another member throws an error (E22).
-//   - entries are removed only from the first conflict on, and only after the commit index (L3, L4).
+//   - an entry is removed only if it is not committed, and only from the first conflict on (L3, L4).
 //   - this member's commit index grows only up to the index at which its log is known to agree with the
 //     leader's log (L2).
 //   - an acknowledgement covers only entries that agree with the leader's log and are durable (L5).

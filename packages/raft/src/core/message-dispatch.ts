@@ -4,7 +4,7 @@
 //   - a message of a higher term makes this member enter that term. There are two exceptions: a pre-vote
 //     request, and a vote request while this member receives messages from its leader (stickiness).
 //   - an answer counts only if its sender is a member and the answer is of the current term. An answer to a
-//     pre-vote may have an older term: it carries the term of the sender, because a pre-vote changes no term.
+//     pre-vote may have an older term: it carries its sender's term, because a pre-vote changes no term.
 
 import { isSticky, onPreVote, onPreVoteReply, onTimeoutNow, onVote, onVoteReply } from './election.js'
 import { onAppend, onHeartbeat, refuseOldLeader } from './follower.js'

@@ -67,7 +67,7 @@ export function forget(state: State, peer: Progress): void {
   peers.splice(peers.indexOf(peer), 1)
 }
 
-/** Moves the commit index to what a quorum has durably. Returns true if it has moved. */
+/** Moves the commit index up to the last entry that is durable on a quorum. Returns true if it has moved. */
 export function moveCommit(state: State, leading: Leading): boolean {
   const index = quorumValue(state.membership, leading.matchOf)
   if (index <= state.commit || index < leading.firstIndex) return false

@@ -85,8 +85,8 @@ export interface Leading {
   targetAsked: boolean
   /**
    * The leader notes its commit index once in each election timeout, next at the time `at`. `recent` is the
-   * last noted index, and `older` is the one before. A learner must have reached `older` to become a voter
-   * (M10).
+   * last noted index, and `older` is the index noted before `recent`. A learner must have reached `older` to
+   * become a voter (M10).
    */
   readonly commitSamples: { recent: number; older: number; at: number }
 }

@@ -1,7 +1,6 @@
-// Driver: a simulated disk with the file-system port.
-// The disk keeps each file twice: as a reader sees it, and as it would be after a power loss. The disk counts
-// its operations, and fails or stops at the operation that a test names. A crash loses any part of the
-// unsynced data that a real disk may lose.
+// Driver: a simulated disk with the file-system port. The disk keeps each file twice: as a reader sees it,
+// and as it would be after a power loss. The disk counts its operations, and fails or stops at the operation
+// that a test names.
 //
 //   const disk = new MemoryDisk()
 //   disk.stopAt(17, 'after')     operation 17 is done, and from then on no callback is called

@@ -1,7 +1,7 @@
-// Rule: how long to wait before the next attempt to connect (backoff). Law: after a working connection has
-// closed, the first attempt is made immediately, because it shows whether the peer's process has ended. The
-// pauses between later attempts double up to a limit. A random part is taken off each pause, so that the
-// members do not all dial at the same moment.
+// Rule: how long to wait before the next attempt to connect (backoff). The pauses double up to a limit. A
+// random part is taken off each pause, so that the members do not all dial at the same moment. Law: after a
+// working connection has closed, the first attempt is made immediately, because it shows whether the peer's
+// process has ended.
 
 import type { Random } from '@latchkey/base'
 

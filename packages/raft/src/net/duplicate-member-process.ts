@@ -1,17 +1,16 @@
 // Rule: decides which of two processes that claim to be one member is refused. Two such processes run if an
 // operator starts a copy of a member's directory. Both processes send the same cluster, member id and
-// incarnation (the random id of the data directory). Only the boot number differs, which each process draws
-// at its start.
+// incarnation (the random id of the data directory). But each process draws another boot number at its start.
 //
 // Laws
 //   - the process that answers at the member's address in the membership is the member. The other process is
 //     refused, and both processes log which process is refused. Without this law: each new connection of one
-//     process closes the connection of the other process, which dials again at once. Both processes lose
-//     their connections again and again, and no log says why.
+//     process closes the connection of the other process, which dials again. Both processes lose their
+//     connections again and again, and no log says why.
 //   - a process is refused only while another process is connected at the member's address. So a restarted
 //     member is not refused because of its old process, whose connection has closed.
-//   - at most MOST_OF_A_MEMBER boot numbers are remembered for each member. If there are more, the oldest
-//     number is forgotten, and is noted again when its process dials.
+//   - at most MOST_OF_A_MEMBER boot numbers are remembered for each member. A forgotten number is noted again
+//     when its process dials.
 
 import type { MemberId } from '../core/types.js'
 import type { PeerInfo } from './transport-interface.js'

@@ -22,7 +22,7 @@
 //     never replaces an earlier connection of the same two members, because the address may be a second name
 //     of the same member.
 //   - secrets are compared in constant time, and no refusal repeats a secret.
-//   - new fields are added at the end of a frame, and a version ignores fields that it does not know.
+//   - new fields are added at the end of a frame, and an older version ignores fields that it does not know.
 
 import { copyBytes, NONCE_BYTES } from '@latchkey/base'
 import { ERROR_CODES, type ErrorCode, Malformed, pack, unpack } from '@latchkey/protocol'

@@ -2,7 +2,7 @@
 // election timeout.
 //
 // Laws
-//   - the transfer ends after `timeout` at the latest. The transfer ends at once if no member can become
+//   - the transfer ends after `timeout` at the latest. The transfer ends earlier if no member can become
 //     leader or this member does not lead any more.
 //   - writes wait during a transfer. So a target that the caller names is tried only once. If the caller
 //     names no target, other members are tried too.

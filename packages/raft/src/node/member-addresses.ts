@@ -12,8 +12,8 @@
 //     the member is not connected at the log's address an election timeout later, it is dialled at the given
 //     address. So a wrong or old list disconnects no member. If both addresses reach the same process, the
 //     log's address stays in use.
-//   - when the connection at the given address is closed, both addresses are tried again. They are also tried
-//     again if the member does not connect at the given address within an election timeout.
+//   - when the connection at the given address is closed, both addresses are tried again. Both addresses are
+//     also tried again if the member does not connect at the given address within an election timeout.
 //   - a given address can be an earlier address of the other member, because a list of addresses in the
 //     options is often older than the log. This member asks at an earlier address only while the other member
 //     is not connected.

@@ -3,8 +3,8 @@
 //
 // Laws
 //   - commands that arrive while the log is being written share the next entry.
-//   - commands wait during a leadership transfer. After the transfer they are proposed, or refused if another
-//     member leads (E17).
+//   - commands wait during a leadership transfer. After the transfer the commands are proposed, or refused if
+//     another member leads (E17).
 
 import type { Effect, Entry, Proposal, Raft } from '../core/index.js'
 import type { NodeCounters } from './node-counters.js'

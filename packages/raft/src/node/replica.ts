@@ -3,7 +3,7 @@
 //
 // A start opens the state machine first, because the lock of LevelDB also guards the directory. The next
 // steps are to open the log, to choose a plan (boot-plan.ts), and to start the loop and the network. So no
-// message is sent before the log is open, and none is received before the loop exists.
+// message is sent before the log is open, and no message is received before the loop exists.
 
 import type { Timer } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'

@@ -19,8 +19,8 @@
 //        files of dead processes.
 //   DL3  No process renames a lock file or takes over the lock file of another process. A listing of a folder
 //        may miss a name that changes during the listing.
-//   DL4  If several openers try at once, the opener with the lowest nonce stays and the other openers give
-//        up. The opener that stays waits until the files of the other openers are gone.
+//   DL4  If several openers try at the same time, the opener with the lowest nonce stays and the other
+//        openers give up. The opener that stays waits until the files of the other openers are gone.
 //
 // This lock does not see two kinds of processes. A process in another pid namespace (a container) counts as
 // dead, because otherwise the directory of a killed container would stay locked. A process on another machine
@@ -196,8 +196,8 @@ interface Status {
 async function statusOf(pid: number): Promise<Status | undefined> {
   const line = await unlessGone(readFile(`/proc/${pid}/stat`, 'utf8'))
   if (line === undefined) return undefined
-  // The second field is the program's name in brackets, which may contain spaces and brackets. So the fields
-  // are counted from the last closing bracket.
+  // The second field is the name of the program in brackets. The name may contain spaces and brackets. So the
+  // fields are counted from the last closing bracket.
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
   const dead = fields[0] === 'Z' || fields[0] === 'X'
   return { start: fields[19] ?? '0', over: dead && (await threadsOf(pid)) <= 1 }

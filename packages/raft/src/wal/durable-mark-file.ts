@@ -7,10 +7,10 @@
 //        synced.
 //   MK2  Between two syncs of the mark's file, all writes go to one slot, and the other slot is durable. So a
 //        crash damages one slot at most.
-//   MK3  The mark may be behind the log. Then recovery may take damage after the mark for a torn tail, but it
-//        still keeps all whole records. So the mark's file needs no sync for each commit. The file is written
-//        at most 10 ms after the log has moved. The file is synced when a segment is full, at close, and once
-//        the log has not moved for 100 ms. No promise of this member depends on the mark.
+//   MK3  The mark may be behind the log. Then recovery may believe that a power loss caused damage to durable
+//        bytes. But recovery still keeps all records before the damage. So the mark's file needs no sync for
+//        each commit. The file is written at most 10 ms after the log has moved. The file is synced when a
+//        segment is full, at close, and once the log has not moved for 100 ms.
 //   MK4  If the current slot already has the present values, a sync does not write the slot again.
 
 import { type Clock, microtask, type Timer } from '@latchkey/base'

@@ -1,7 +1,7 @@
 // Driver: deletes segments from the beginning of the log when their entries are not needed any more.
 //
-// Law: before a segment file is deleted, both slots of the durable mark name the log's new first segment,
-// durably. Without this law: the disk loses a segment, and recovery believes that a compaction deleted it.
+// Law: before a segment file is deleted, both slots of the durable mark durably name the log's new first
+// segment. Without this law: the disk loses a segment, and recovery believes that a compaction deleted it.
 
 import { type Done, type FileSystem, joinPath } from './file-system-interface.js'
 import { segmentName } from './disk-format.js'
