@@ -35,7 +35,7 @@ export interface AdminPorts {
   handOver(to: string | undefined): Promise<HandOver>
   /** Undefined if members can be added. */
   readonly whyNoMembers: () => string | undefined
-  /** Deletes this member's state. The leader then sends the state to this member. */
+  /** Deletes this member's state. Another member then sends the state. */
   rebuild(): Promise<void>
 }
 
