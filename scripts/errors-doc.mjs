@@ -7,19 +7,18 @@ export const PLACE = 'docs/errors.md'
 
 const HEAD = `# Errors
 
-This page lists all error codes, and the fields of an error. The page is for developers who handle errors of Latchkey.
-
-The script \`node scripts/errors-doc.mjs\` writes this page from the table in \`packages/protocol/src/errors.ts\`. Edit the table there.
+This page lists all error codes and the fields of an error. The page is for developers who handle errors of Latchkey.
+The script \`node scripts/errors-doc.mjs\` writes this page from the table in \`packages/protocol/src/errors.ts\`.
 
 If a call fails, the error is a \`LatchkeyError\` with one of these codes, or a \`TypeError\` without a code. A \`TypeError\` means that
-the program made a mistake, and that Latchkey sent nothing. Your program may compare codes. But do not compare messages, because they may change.
+the program made a mistake, and that Latchkey sent nothing. Your program may compare codes, but not messages, because messages may change.
 
 Every \`LatchkeyError\` has these fields:
 
 - \`code\` is one of the codes in the table.
 - \`retryable\` says whether the same call may succeed later.
-- \`outcome\` says whether the cluster applied the call. If it is \`not-applied\`, the call certainly changed nothing. If it is
-  \`unknown\`, the cluster may have applied the call, so read the state before you decide what to do.
+- \`outcome\` says whether the cluster applied the call. \`not-applied\` means that the call certainly changed nothing. \`unknown\` means that
+  the cluster may have applied the call, so read the state before you decide what to do.
 - \`cause\` is the error that caused this error, if there is one.
 
 The column "outcome" shows the usual outcome of a code. A single error may have another outcome. For example, if a program aborts a write
@@ -27,7 +26,7 @@ that was already sent, the error has the code \`ERR_ABORTED\` and the outcome \`
 
 Some codes have more fields, which the column "fields" names. The body of an HTTP answer has the same fields.
 
-- \`key\` is the key of a lock. The lock is the one that a caller waited for, that was lost, or that is named in the guard of a refused write.
+- \`key\` is the key of the lock that a caller waited for, that was lost, or that the guard of a refused write names.
   For a semaphore, a latch or a barrier, \`key\` is the name. \`key\` is a text if its bytes are UTF-8 or if the caller gave a text.
 - For \`ERR_NOT_A_NUMBER\` and \`ERR_UNDECODABLE\`, \`key\` is the key of the stored value.
 - \`token\` is the fencing token of the hold that has ended, or of the guard.
@@ -35,8 +34,8 @@ Some codes have more fields, which the column "fields" names. The body of an HTT
   \`{ id, context, fencingToken, remainingMillis, sinceMillis }\`. If nobody held the lock, the field is missing.
 - \`owner\` is the \`Owner\` of the lock, if an unlock fails because another caller holds the lock.
 - \`waitedMillis\` says how long the caller waited for the lock.
-- \`leader\` is the id of the last leader that the store knew when the call ended without an answer. With \`ERR_NO_LEADER\`, this
-  member no longer leads or does not answer. With other codes, it may still lead. If the store never knew a leader, the field is missing.
+- \`leader\` is the id of the last leader that the store knew when the call ended without an answer. If the store never knew a leader,
+  the field is missing.
 - \`missing\` lists the members that the asked member cannot reach while there is no leader.
 - \`revision\` is the revision at which the value was written, if the store knows it.
 - \`present\` is the number of permits that the semaphore has, or the number of parties with which the waiting callers entered the barrier.
