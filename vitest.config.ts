@@ -43,10 +43,10 @@ const project = (name: string, include: string[], testTimeout = 60_000) => ({
   },
 })
 
-/** Real processes: after everything else. */
-const processes = (name: string, testTimeout: number) => {
-  const { resolve, test } = project(name, [`test/${name}/src/**/*.test.ts`], testTimeout)
-  return { resolve, test: { ...test, sequence: { groupOrder: 1 } } }
+/** Real processes: after everything else. The time limits only end a test that hangs. */
+const processes = (name: string) => {
+  const { resolve, test } = project(name, [`test/${name}/src/**/*.test.ts`], 300_000)
+  return { resolve, test: { ...test, hookTimeout: 200_000, sequence: { groupOrder: 1 } } }
 }
 
 const PACKAGES = [
@@ -61,8 +61,8 @@ export default defineConfig({
       project('scripts', ['scripts/**/*.test.mjs']),
       // A simulated run has limits of its own, so the time limit only ends a test that hangs.
       project('sim', ['test/sim/src/**/*.test.ts'], 900_000),
-      processes('chaos', 120_000),
-      processes('e2e', 120_000),
+      processes('chaos'),
+      processes('e2e'),
       project('bench', ['test/bench/src/**/*.test.ts']),
     ],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], exclude: ['**/*.test.ts'] },

@@ -21,7 +21,7 @@ await store.close()
 
 /** @param {string} job */
 async function tryJob(job) {
-  const lock = store.getDistributedLock(`locks/${job}`, '2s', watchdog)
+  const lock = store.getDistributedLock(`locks/${job}`, '8s', watchdog)
   if (!(await lock.tryLock({ context: name }))) return // another worker does this job
   try {
     const text = await store.get(job)

@@ -44,11 +44,11 @@ test('ERR_UNAUTHORIZED and ERR_WRONG_CLUSTER at once, with what the member said'
   for (const code of ['ERR_UNAUTHORIZED', 'ERR_WRONG_CLUSTER'] as const) {
     const { url } = await member({ welcome: () => ({ ok: false, answer: errorAnswer(code, 'go away') }) })
     const started = performance.now()
-    const error = await failure(connect(url))
+    const error = await failure(connect(url, { timeout: '50s' }))
     expect(error).toBeInstanceOf(LatchkeyError)
     expect(error).toMatchObject({ code, message: 'go away', outcome: 'not-applied' })
-    // Not at the end of its timeout, which is 5 s.
-    expect(performance.now() - started).toBeLessThan(4_000)
+    // Not at the end of its timeout.
+    expect(performance.now() - started).toBeLessThan(30_000)
   }
 })
 
@@ -215,8 +215,8 @@ test('C8: a peer that vanished without a word is found by its silence', async ()
   const started = performance.now()
   // Found, left, and answered by the same member on another socket; the machine had not seen the first
   // attempt.
-  expect(await store.put('k', 'w', { timeout: '8s' })).toEqual({ revision: 2 })
-  expect(performance.now() - started).toBeLessThan(7_000)
+  expect(await store.put('k', 'w', { timeout: '50s' })).toEqual({ revision: 2 })
+  expect(performance.now() - started).toBeLessThan(30_000)
 })
 
 test('close() says what was asked before it, and leaves no socket', async () => {

@@ -49,6 +49,8 @@ test('EN1: no write of a holder that lost its lock, while one server at a time i
     await servers.start(victim)
   }
   await pause(2_000)
+  // The run must do what it is for, however slow this machine is.
+  while (done.answered.size <= 20 || done.fenced === 0) await pause(100)
   stop = true
   await Promise.all(work)
   for (const client of clients) client.close()
@@ -60,9 +62,6 @@ test('EN1: no write of a holder that lost its lock, while one server at a time i
   expect(new Set(tokens).size).toBe(tokens.length)
   const written = new Set(history.map(({ key }) => key.toString().slice('written/'.length)))
   expect([...done.answered].filter((write) => !written.has(write))).toEqual([])
-  // The run must have done what it is for.
-  expect(done.answered.size).toBeGreaterThan(20)
-  expect(done.fenced).toBeGreaterThan(0)
   console.log(
     `writes: ${history.length}, fenced: ${done.fenced}, rounds that a server's death ended: ${done.failed}`,
   )

@@ -249,7 +249,7 @@ const KINDS: Record<string, () => Promise<() => unknown>> = {
   },
 }
 
-test.each(Object.entries(KINDS))('A15: %s', { timeout: 120_000 }, async (_, prepare) => {
+test.each(Object.entries(KINDS))('A15: %s', { timeout: 400_000 }, async (_, prepare) => {
   const figures: number[] = []
   for (let tries = 0; tries < TRIES && Math.min(...figures, Number.POSITIVE_INFINITY) > MOST_MS; tries++)
     figures.push(await longestTurn(await prepare()))

@@ -80,6 +80,8 @@ test('EN1: no write of a holder that lost its lock, while the server is killed a
     await restart()
   }
   await pause(2_500)
+  // The run must do what it is for, however slow this machine is.
+  while (done.answered.size <= 20 || done.fenced === 0) await pause(100)
   stop = true
   await Promise.all(clients)
   await Promise.all(engines.map((engine) => engine.close()))
@@ -90,9 +92,6 @@ test('EN1: no write of a holder that lost its lock, while the server is killed a
   expect(late).toEqual([])
   const written = new Set(history.map(({ write }) => write))
   expect([...done.answered].filter((write) => !written.has(write))).toEqual([])
-  // The run must have done what it is for.
-  expect(done.answered.size).toBeGreaterThan(20)
-  expect(done.fenced).toBeGreaterThan(0)
   console.log(
     `writes: ${history.length}, fenced: ${done.fenced}, rounds that the server's death ended: ${done.failed}`,
   )

@@ -55,7 +55,7 @@ test('a write before a guard that fails is rolled back with it', async () => {
 test('EN1: while a guarded transaction is open nobody gets the lock, though its lease is over; then the next does', async () => {
   const key = newKey()
   const order: string[] = []
-  const hold = await engine.locks.acquire(key, { lease: '2s', renew: false })
+  const hold = await engine.locks.acquire(key, { lease: '6s', renew: false })
   const next = await inTransaction(async (client) => {
     await engine.guard(client, hold)
     const waiting = engine.locks.acquire(key, { wait: '30s' }).then((got) => {
@@ -63,7 +63,7 @@ test('EN1: while a guarded transaction is open nobody gets the lock, though its 
       return got
     })
     // The lease ends, and the next one asks in vain.
-    await new Promise((resolve) => setTimeout(resolve, 3_000))
+    await new Promise((resolve) => setTimeout(resolve, 7_000))
     expect(hold.held).toBe(false)
     await client.query('INSERT INTO accounts VALUES ($1, 1)', [key])
     order.push('late write')
@@ -76,10 +76,10 @@ test('EN1: while a guarded transaction is open nobody gets the lock, though its 
 
 test('a guarded transaction stops neither the renewal nor the release of its own hold, nor who is refused', async () => {
   const key = newKey()
-  const hold = await engine.locks.acquire(key, { lease: '4s' })
+  const hold = await engine.locks.acquire(key, { lease: '10s' })
   await inTransaction(async (client) => {
     await engine.guard(client, hold)
-    await new Promise((resolve) => setTimeout(resolve, 5_000))
+    await new Promise((resolve) => setTimeout(resolve, 11_000))
     expect(hold.held).toBe(true)
     expect(await engine.locks.tryAcquire(key)).toBeUndefined()
     await hold.release()
@@ -89,7 +89,7 @@ test('a guarded transaction stops neither the renewal nor the release of its own
 
 test('a connection that is lost in the middle of a guarded transaction writes nothing, and frees the lock', async () => {
   const key = newKey()
-  const hold = await engine.locks.acquire(key, { lease: '3s', renew: false })
+  const hold = await engine.locks.acquire(key, { lease: '10s', renew: false })
   const client = await pool.connect()
   client.on('error', () => {})
   await client.query('BEGIN')
@@ -99,7 +99,7 @@ test('a connection that is lost in the middle of a guarded transaction writes no
   await pool.query('SELECT pg_terminate_backend($1)', [(rows[0] as { pid: number }).pid])
   await expect(client.query('COMMIT')).rejects.toThrow()
   client.release(true)
-  const next = await engine.locks.acquire(key, { wait: '20s' })
+  const next = await engine.locks.acquire(key, { wait: '40s' })
   expect(next.held).toBe(true)
   expect(await amountOf(key)).toBeUndefined()
 })

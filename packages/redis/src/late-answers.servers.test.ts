@@ -183,9 +183,9 @@ test('EN4: a take that reaches a master after its time is LATE there', async () 
   await own.take(request('warm'))
   await expect.poll(() => votesOf('warm')).toBe('111')
   slow.stall()
-  const one = { ...request('gone'), before: (await own.time()).now + 3_000 }
+  const one = { ...request('gone'), before: (await own.time()).now + 8_000 }
   expect((await own.take(one)).code).toBe('FIRST_TIME')
-  await new Promise((resolve) => setTimeout(resolve, 3_300))
+  await new Promise((resolve) => setTimeout(resolve, 8_300))
   slow.go()
   // The connection of the engine is answered in order.
   await own.query({ prefix: null, isKey: false, queue: false })

@@ -130,7 +130,7 @@ test('a pause that outlasts the lease, on a quorum: both write, and one of the w
   await using a = redisQuorumLocks({ clients })
   await using b = redisQuorumLocks({ clients })
   const data = { value: 0 }
-  const late = await a.locks.acquire('k', { lease: '2s', renew: false })
+  const late = await a.locks.acquire('k', { lease: '6s', renew: false })
   // It looks at its hold, and is then paused: by a collection of garbage, a page fault, a machine that moves.
   expect(late.held).toBe(true)
   let next: { token: number } = { token: 0 }

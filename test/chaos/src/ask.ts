@@ -20,7 +20,7 @@ export interface AskOptions {
 }
 
 export function ask(url: string, options: AskOptions = {}): Promise<Answer | undefined> {
-  const { method = 'GET', headers = {}, body, ca, token, timeout = 1000 } = options
+  const { method = 'GET', headers = {}, body, ca, token, timeout = 20_000 } = options
   const credentials = token === undefined ? {} : { authorization: `Bearer ${token}` }
   const send = url.startsWith('https:') ? secureRequest : plainRequest
   return new Promise((resolve) => {

@@ -137,7 +137,7 @@ export class Cluster {
 
 /** A change of members, asked again while it says that this may help, or that its outcome is unknown. */
 async function again(change: () => Promise<void>): Promise<void> {
-  const deadline = performance.now() + 20_000
+  const deadline = performance.now() + 60_000
   for (;;) {
     try {
       return await change()

@@ -5,7 +5,11 @@ import { type Random, seededRandom } from '@latchkey/base'
 import { connect } from '@latchkey/client'
 import { Cluster } from './cluster.js'
 import { Ledger, type LedgerReport } from './ledger.js'
-import { pause } from './until.js'
+import { Standstill } from './standstill.js'
+import { pause, until } from './until.js'
+
+/** After each restart at least as many writes are acknowledged before the next kill. */
+const WRITES_OF_A_ROUND = 20
 
 export interface CrashRoundsOptions {
   readonly rounds: number
@@ -25,19 +29,22 @@ export async function crashRounds(options: CrashRoundsOptions): Promise<CrashRou
   const random = seededRandom(seed)
   const cluster = await Cluster.start({ flags: options.flags ?? [] })
   const kills = { leader: 0, follower: 0, all: 0 }
+  const standstill = new Standstill()
   let going = true
   try {
     const store = await connect(cluster.urls)
-    const ledgers = Array.from({ length: writers }, (_, i) => new Ledger(store, `w${i}`))
+    const ledgers = Array.from({ length: writers }, (_, i) => new Ledger(store, `w${i}`, standstill))
     const work = ledgers.map(async (ledger) => {
       while (going) await ledger.write()
     })
+    const acknowledged = () => ledgers.reduce((sum, one) => sum + one.acknowledged, 0)
     for (let round = 0; round < rounds; round++) {
       const victim = await killSome(cluster, random)
       kills[victim]++
       await cluster.ready()
-      if ((round + 1) % 10 === 0)
-        tell(`round ${round + 1}: ${ledgers.reduce((sum, one) => sum + one.acknowledged, 0)} acknowledged`)
+      const enough = acknowledged() + WRITES_OF_A_ROUND
+      await until('writes after the restart', async () => acknowledged() >= enough || undefined)
+      if ((round + 1) % 10 === 0) tell(`round ${round + 1}: ${acknowledged()} acknowledged`)
       await pause(random.between(50, 300))
     }
     going = false
@@ -47,6 +54,7 @@ export async function crashRounds(options: CrashRoundsOptions): Promise<CrashRou
     return { ...sum(reports), kills, errors: tally(ledgers) }
   } finally {
     going = false
+    standstill.close()
     await cluster.destroy()
   }
 }

@@ -4,6 +4,7 @@
 
 import { isLatchkeyError } from '@latchkey/protocol'
 import type { Store } from '@latchkey/client'
+import type { Standstill } from './standstill.js'
 
 /** Words of one list; a list stays far below the cap of a value. */
 const WORDS = 400
@@ -22,10 +23,12 @@ export class Ledger {
   readonly #lists = new Set<string>()
   readonly #errors = new Map<string, number>()
   #count = 0
+  readonly #standstill: Standstill
 
-  constructor(store: Store, name: string) {
+  constructor(store: Store, name: string, standstill: Standstill) {
     this.#store = store
     this.#name = name
+    this.#standstill = standstill
   }
 
   get acknowledged(): number {
@@ -34,7 +37,7 @@ export class Ledger {
     return count
   }
 
-  /** Error codes met, and how often. */
+  /** Error codes met, and how often. An error does not count if this process stood still during the call. */
   get errors(): ReadonlyMap<string, number> {
     return this.#errors
   }
@@ -45,6 +48,7 @@ export class Ledger {
     const word = `${this.#name}.${n}`
     const list = `ledger/${this.#name}/${Math.floor(n / WORDS)}`
     this.#lists.add(list)
+    const stood = this.#standstill.millis
     try {
       await this.#store.merge(list, word, { timeout })
       this.#fate.set(word, 'acknowledged')
@@ -52,6 +56,7 @@ export class Ledger {
     } catch (error) {
       const unknown = !isLatchkeyError(error) || error.outcome === 'unknown'
       this.#fate.set(word, unknown ? 'unknown' : 'refused')
+      if (this.#standstill.millis - stood > timeout / 10) return false
       const code = isLatchkeyError(error) ? error.code : String(error)
       this.#errors.set(code, (this.#errors.get(code) ?? 0) + 1)
       return false

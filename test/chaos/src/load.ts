@@ -3,6 +3,7 @@
 import { connect } from '@latchkey/client'
 import type { ConnectOptions } from '@latchkey/client'
 import { Ledger } from './ledger.js'
+import { Standstill } from './standstill.js'
 import { until } from './until.js'
 
 export interface LoadReport {
@@ -34,7 +35,8 @@ export async function underLoad(
 ): Promise<LoadReport> {
   const store = await connect([...urls], options)
   const nth = ++loads
-  const ledgers = [new Ledger(store, `x${nth}`), new Ledger(store, `y${nth}`)]
+  const standstill = new Standstill()
+  const ledgers = ['x', 'y'].map((name) => new Ledger(store, `${name}${nth}`, standstill))
   const acknowledged = () => ledgers.reduce((total, ledger) => total + ledger.acknowledged, 0)
   let going = true
   const work = ledgers.map(async (ledger) => {
@@ -58,6 +60,7 @@ export async function underLoad(
     }
   } finally {
     going = false
+    standstill.close()
     await store.close()
   }
 }

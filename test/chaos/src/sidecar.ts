@@ -5,6 +5,9 @@ import { once } from 'node:events'
 import { LATCHKEY } from './command.js'
 import { ask } from './ask.js'
 
+/** In ms: a member that is paused is asked again, because the others may answer meanwhile. */
+const SOON = 1_000
+
 export interface SidecarOptions {
   readonly id: string
   readonly dir: string
@@ -114,11 +117,11 @@ export class Sidecar {
 
   /** undefined while it cannot be asked. */
   async status(): Promise<Status | undefined> {
-    const answer = await ask(`${this.http}/status`, this.options)
+    const answer = await ask(`${this.http}/status`, { ...this.options, timeout: SOON })
     return answer?.status === 200 ? (JSON.parse(answer.body) as Status) : undefined
   }
 
-  async ready(timeout = 30_000): Promise<void> {
+  async ready(timeout = 60_000): Promise<void> {
     const deadline = performance.now() + timeout
     for (;;) {
       if (await this.#isReady()) return
@@ -130,6 +133,6 @@ export class Sidecar {
   }
 
   async #isReady(): Promise<boolean> {
-    return (await ask(`${this.http}/readyz`, this.options))?.status === 200
+    return (await ask(`${this.http}/readyz`, { ...this.options, timeout: SOON }))?.status === 200
   }
 }

@@ -6,7 +6,7 @@ export const pause = (millis: number): Promise<void> => new Promise((resolve) =>
 export async function until<T>(
   what: string,
   look: () => Promise<T | undefined | false> | T | undefined | false,
-  timeout = 30_000,
+  timeout = 60_000,
 ): Promise<T> {
   const deadline = performance.now() + timeout
   let last: unknown

@@ -1,5 +1,7 @@
 // Test: two processes use one lock, and the event loop of the holder is blocked for longer than its lease.
 
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { connect } from '@latchkey/client'
 import { Cluster } from '@latchkey/test-chaos/cluster'
 import { nodeProcess } from '@latchkey/test-chaos/command'
@@ -20,12 +22,14 @@ const lines = (out: string) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
 test('K6: a blocked holder knows at its first instruction that it lost, and its guarded write is refused', async () => {
-  const blocked = nodeProcess([actor('blocked-holder'), 'job', '2s', '5000', ...cluster.urls])
+  const end = join(cluster.folder, 'end')
+  const blocked = nodeProcess([actor('blocked-holder'), 'job', '3s', end, ...cluster.urls])
   await expect.poll(() => blocked.out).toContain('\n')
   const store = await connect(cluster.urls)
-  const next = await store.locks.acquire('job', { lease: '20s', wait: '10s' })
+  const next = await store.locks.acquire('job', { lease: '1m', wait: '50s' })
   expect(blocked.out.trim().split('\n')).toHaveLength(1)
-  await next.kv.put('account', 'the next one')
+  await next.kv.put('account', 'the next one', { timeout: '30s' })
+  writeFileSync(end, '')
   const { code, out, err } = await blocked.ended
   expect([code, err]).toEqual([0, ''])
   const [before, after] = lines(out)

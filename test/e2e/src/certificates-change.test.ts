@@ -37,15 +37,15 @@ test('C41: an authority is replaced while a client works, and who starts with th
     for (const id of IDS) {
       const { cert, key } = issuer.issue(id)
       await stores.get(id)?.reload({ tls: { ca: old.cert + next.cert, cert, key } })
-      await client.put('k', id)
+      await client.put('k', id, { timeout: '30s' })
     }
   await stores.get('c')?.close()
   const c = await start('c', next.cert, next.issue('c'))
   stores.set('c', c)
   await c.ready({ timeout: '30s' })
   expect(await c.get('k', { as: 'string' })).toBe('c')
-  await client.put('k', 'over')
-}, 90_000)
+  await client.put('k', 'over', { timeout: '30s' })
+})
 
 test('C40: an expired certificate of a client opens nothing, and the refusal says that it is expired', async () => {
   const ours = authority('ours')
@@ -125,8 +125,12 @@ test('C49: who connects to members with expired, unknown or other certificates h
   const strange = await opened(authority('theirs').issue('a'), ours.cert)
   const [closed = 0] = await freePorts(1)
   const urls = [late.url, strange.url, `wss://127.0.0.1:${closed}`]
-  const refused = connect(urls, { tls: { ca: ours.cert }, token: 't', timeout: '3s' })
-  const error = (await refused.catch((one: unknown) => one)) as Error
+  const refusal = () =>
+    connect(urls, { tls: { ca: ours.cert }, token: 't', timeout: '3s' }).catch((one: unknown) => one as Error)
+  let error = new Error()
+  // On a machine that stands still, the time is over before all addresses have been tried.
+  for (let tried = 0; tried < urls.length; tried = error.message.split('cannot be reached').length - 1)
+    error = (await refusal()) as Error
   expect(error).toMatchObject({ code: 'ERR_NO_LEADER' })
   expect(error.message).toContain(
     `${late.url} cannot be reached: certificate has expired. Replace the certificate`,
@@ -153,13 +157,12 @@ test('C49: a store whose members get expired certificates later says so in its c
     ...quick,
   })
   onTestFinished(() => second.close())
-  const expired = {
-    message: expect.stringContaining(`${first.url} cannot be reached: certificate has expired`),
-  }
-  await expect(client.put('k', 'v', { timeout: '3s' })).rejects.toMatchObject({
-    code: 'ERR_NO_LEADER',
-    ...expired,
-  })
-  await expect(client.ready({ timeout: '1s' })).rejects.toMatchObject(expired)
-  await expect(client.get('k', { timeout: '1s' })).rejects.toMatchObject(expired)
+  const expired = `${first.url} cannot be reached: certificate has expired`
+  const said = (call: Promise<unknown>) => call.then(String, ({ code, message }) => `${code} ${message}`)
+  // On a machine that stands still, the time of a call may be over before the address was tried.
+  const put = () => said(client.put('k', 'v', { timeout: '3s' }))
+  await expect.poll(put).toMatch(/^ERR_NO_LEADER /)
+  await expect.poll(put).toContain(expired)
+  await expect.poll(() => said(client.ready({ timeout: '1s' }))).toContain(expired)
+  await expect.poll(() => said(client.get('k', { timeout: '1s' }))).toContain(expired)
 })

@@ -34,7 +34,7 @@ test('three counters agree, and go on where they were', async () => {
     const first = ids.map((id) => start(id, folder, members))
     running.push(...first.map((one) => one.child))
     for (const { lines } of first)
-      await expect.poll(() => Math.max(0, ...counts(lines))).toBeGreaterThanOrEqual(3)
+      await expect.poll(() => Math.max(0, ...counts(lines)), { timeout: 50_000 }).toBeGreaterThanOrEqual(3)
     for (const { child } of first) {
       child.kill('SIGINT')
       await once(child, 'exit')
@@ -43,7 +43,7 @@ test('three counters agree, and go on where they were', async () => {
     const again = ids.map((id) => start(id, folder, members))
     running.push(...again.map((one) => one.child))
     for (const { lines } of again)
-      await expect.poll(() => Math.max(0, ...counts(lines))).toBeGreaterThan(reached)
+      await expect.poll(() => Math.max(0, ...counts(lines)), { timeout: 50_000 }).toBeGreaterThan(reached)
   } finally {
     for (const child of running) child.kill('SIGKILL')
     await rm(folder, { recursive: true, force: true })

@@ -64,7 +64,11 @@ const doctor = (
 
 test('a healthy cluster, found whole from one address; the disk is measured and nothing stays there', async () => {
   const before = await readdir(folder)
-  const { findings, faults } = await doctor([cluster.get('a').url], ['--dir', folder])
+  const examine = () => doctor([cluster.get('a').url], ['--dir', folder])
+  let seen = await examine()
+  // A member that stands still for seconds is a fault. The doctor is asked again then.
+  for (let i = 0; i < 3 && seen.faults.length > 0; i++) seen = await examine()
+  const { findings, faults } = seen
   expect(faults).toEqual([])
   const answered = findings.filter(({ check, level }) => check === 'member' && level === 'ok')
   expect(answered.map(({ about }) => about)).toEqual(
@@ -116,8 +120,12 @@ test('addresses of two clusters, and a member that answers for another one', asy
 })
 
 /** The finding that a doctor has of a fault, whatever else it finds. */
-const found = async (check: string, ...more: Parameters<typeof doctor>) =>
+const foundOnce = async (check: string, ...more: Parameters<typeof doctor>) =>
   (await doctor(...more)).findings.find((one) => one.check === check && one.level !== 'ok')
+
+/** The same, asked again if a member stood still meanwhile. */
+const found = (check: string, ...more: Parameters<typeof doctor>) =>
+  expect.poll(() => foundOnce(check, ...more), { timeout: 50_000 })
 
 /** Restarts a member on a machine with that fault, and mends it in the end. */
 async function withFault(id: string, fault: string, run: () => Promise<void>): Promise<void> {
@@ -137,12 +145,12 @@ async function withFault(id: string, fault: string, run: () => Promise<void>): P
 test('a slow disk of this machine, and a full one', async () => {
   const args = ['--dir', folder]
   const at = [cluster.get('a').url]
-  expect(await found('disk', at, args, { ...TOKEN, ...machine, FAULTY_SYNC: '120' })).toMatchObject({
+  await found('disk', at, args, { ...TOKEN, ...machine, FAULTY_SYNC: '120' }).toMatchObject({
     level: 'error',
     message: expect.stringMatching(/with its sync takes [1-9][0-9]{2,}\./) as string,
     advice: expect.stringContaining('local SSD') as string,
   })
-  expect(await found('space', at, args, { ...TOKEN, ...machine, FAULTY_SPACE: '1000000' })).toMatchObject({
+  await found('space', at, args, { ...TOKEN, ...machine, FAULTY_SPACE: '1000000' }).toMatchObject({
     about: folder,
     level: 'error',
     advice: expect.stringContaining('free some') as string,
@@ -165,8 +173,7 @@ test('a full disk of a member', async () => {
 test('a clock of a wrong rate', async () => {
   await withFault('c', 'FAULTY_CLOCK=1.3', async () => {
     // A pause of this machine may explain a difference; then the doctor says nothing, and is asked again.
-    const clock = () => found('clock', [cluster.get('a').url], ['--watch', '1s'])
-    await expect.poll(clock, { timeout: 30_000 }).toMatchObject({
+    await found('clock', [cluster.get('a').url], ['--watch', '1s']).toMatchObject({
       level: 'error',
       about: `member c (${cluster.get('c').url})`,
       message: expect.stringMatching(/its clock runs at a wrong rate: 1[0-9]{2}/) as string,
@@ -177,7 +184,7 @@ test('a clock of a wrong rate', async () => {
 
 test('members of different versions', async () => {
   await withFault('c', 'FAULTY_VERSION=0.0.1', async () => {
-    expect(await found('version', [cluster.get('a').url])).toMatchObject({
+    await found('version', [cluster.get('a').url]).toMatchObject({
       level: 'warning',
       message: expect.stringContaining('c runs 0.0.1') as string,
       advice: expect.stringContaining('restart the older members') as string,
@@ -187,7 +194,7 @@ test('members of different versions', async () => {
 
 test('a name that is not in the DNS', async () => {
   const env = { ...TOKEN, ...machine }
-  expect(await found('dns', ['ws://nobody.svc:7001', cluster.get('a').url], [], env)).toMatchObject({
+  await found('dns', ['ws://nobody.svc:7001', cluster.get('a').url], [], env).toMatchObject({
     level: 'error',
     about: 'ws://nobody.svc:7001',
     message: expect.stringContaining('ENOTFOUND') as string,
@@ -195,7 +202,7 @@ test('a name that is not in the DNS', async () => {
   // Members that listen at a loopback address take no foreign name.
   await writeFile(join(folder, 'names.json'), JSON.stringify({ 'foreign.svc': '127.0.0.1' }))
   const url = `ws://foreign.svc:${cluster.get('a').options.port}`
-  expect(await found('member', [url], [], env)).toMatchObject({
+  await found('member', [url], [], env).toMatchObject({
     level: 'error',
     message: expect.stringContaining('takes no name but localhost') as string,
   })
@@ -211,7 +218,7 @@ test('a name that leads to another member', async () => {
   await c.stop()
   await update(`ws://localhost:${b.options.port}`)
   try {
-    expect(await found('dns', [cluster.get('a').url])).toMatchObject({
+    await found('dns', [cluster.get('a').url]).toMatchObject({
       level: 'error',
       about: `member c (ws://localhost:${b.options.port})`,
       message: 'member b answers at the address of member c',
@@ -242,7 +249,7 @@ test('a port behind which nobody ever answers', async () => {
   try {
     await Promise.race(waiting.map((socket) => once(socket, 'connect')))
     const blocked = `ws://127.0.0.1:${port}`
-    expect(await found('port', [blocked, cluster.get('a').url])).toMatchObject({
+    await found('port', [blocked, cluster.get('a').url]).toMatchObject({
       level: 'error',
       about: blocked,
       message: expect.stringContaining('no answer within 3 s') as string,
@@ -259,7 +266,7 @@ test('a member whose process stands still behind its open port', async () => {
   const member = cluster.get('c')
   member.signal('SIGSTOP')
   try {
-    expect(await found('member', [cluster.get('a').url])).toMatchObject({
+    await found('member', [cluster.get('a').url]).toMatchObject({
       level: 'error',
       about: `member c (${member.url})`,
       advice: expect.stringContaining('stands still') as string,

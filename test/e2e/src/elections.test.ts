@@ -8,7 +8,7 @@ import { until } from '@latchkey/test-chaos/until'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { actor } from './actors/index.js'
 
-const LEASE = '4s'
+const LEASE = '8s'
 let cluster: Cluster
 
 beforeAll(async () => {
@@ -30,12 +30,12 @@ test('K65: a leader that is stopped is followed by the next, who has a higher to
   // The members lose their leader too, while the election has none.
   const dead = await cluster.leader()
   await dead.kill()
-  await expect.poll(() => second.out, { timeout: 30_000 }).toMatch(/^\d+\n$/)
+  await expect.poll(() => second.out, { timeout: 60_000 }).toMatch(/^\d+\n$/)
   const [one, two] = [Number.parseInt(first.out, 10), Number.parseInt(second.out, 10)]
   expect(two).toBeGreaterThan(one)
   // It wakes up, and knows before it does anything.
   first.child.kill('SIGCONT')
-  await expect.poll(() => first.out).toContain('lost')
+  await expect.poll(() => first.out, { timeout: 60_000 }).toContain('lost')
   const told = () => events.filter(({ type }) => type === 'elected').map(({ token }) => token)
   await expect.poll(told).toEqual([one, two])
   expect(Buffer.from((await store.elections.leader('jobs'))?.value ?? []).toString()).toBe('two')
@@ -57,7 +57,7 @@ test('K63: never more than three of eight workers at once, while the leader is k
   let turns = 0
   const worker = async (store: (typeof stores)[number]) => {
     for (let turn = 0; turn < 6; turn++) {
-      const permit = await store.semaphores.acquire('slots', { of: 3, lease: '10s', wait: '60s' })
+      const permit = await store.semaphores.acquire('slots', { of: 3, lease: '30s', wait: '100s' })
       most = Math.max(most, ++inside)
       await new Promise((resolve) => setTimeout(resolve, 30))
       expect(permit.held).toBe(true)

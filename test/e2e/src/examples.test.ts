@@ -9,6 +9,7 @@ import { Cluster } from '@latchkey/test-chaos/cluster'
 import { type CommandRun, nodeProcess } from '@latchkey/test-chaos/command'
 import { until } from '@latchkey/test-chaos/until'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { activeMillis } from '../../../packages/latchkey/src/contract/testing/small-test-functions.js'
 import { toldByOtherLanguage } from './actors/other-language.js'
 
 const run = promisify(execFile)
@@ -64,7 +65,13 @@ test('a payment callback reaches two servers six times: charged once; while anot
     const answer = await fetch(`http://127.0.0.1:${ports[i % 2]}/orders/${order}`, { method: 'POST' })
     return { status: answer.status, after: answer.headers.get('retry-after'), text: await answer.text() }
   }
-  const answers = await Promise.all(Array.from({ length: 6 }, (_, i) => call('42', i)))
+  /** Like a payment provider: it calls again if it is told to. */
+  const callUntilDone = async (order: string, i: number) =>
+    until(`order ${order}`, async () => {
+      const answer = await call(order, i)
+      return answer.status !== 503 && answer
+    })
+  const answers = await Promise.all(Array.from({ length: 6 }, (_, i) => callUntilDone('42', i)))
   expect(answers.map(({ text }) => text).toSorted()).toEqual([
     'charged\n',
     ...Array.from({ length: 5 }, () => 'charged already\n'),
@@ -73,7 +80,7 @@ test('a payment callback reaches two servers six times: charged once; while anot
 
   const remote = await store()
   await remote.locks.acquire('orders/43', { lease: '1m' })
-  expect(await call('43', 0)).toEqual({ status: 503, after: '1', text: 'ERR_TIMEOUT\n' })
+  await expect.poll(() => call('43', 0)).toEqual({ status: 503, after: '1', text: 'ERR_TIMEOUT\n' })
   await remote.close()
   for (const { child } of servers) child.kill('SIGTERM')
   expect(await outOf(servers)).not.toContain('charges order 43')
@@ -82,8 +89,8 @@ test('a payment callback reaches two servers six times: charged once; while anot
 test('job workers: a long job stays with its worker; one that stands still loses its job, and nothing is done twice', async () => {
   const remote = await store()
   await remote.put('jobs/1', 'a mail')
-  // Longer than the lease of 2 s: the watchdog renews it.
-  const workers = ['ann', 'bob'].map((name) => example('job-worker.mjs', [name], { WORK_MS: '2500' }))
+  // Longer than the lease of 8 s: the watchdog renews it.
+  const workers = ['ann', 'bob'].map((name) => example('job-worker.mjs', [name], { WORK_MS: '9000' }))
   const at = (job: string) => until(job, () => workers.find(({ out }) => out.includes(`works on ${job}`)))
   await says(await at('jobs/1'), 'has done jobs/1')
   expect(workers.filter(({ out }) => out.includes('jobs/1'))).toHaveLength(1)
@@ -122,12 +129,14 @@ test('leader among workers: killed, the next leads after the lease; stopped in p
   first.child.kill('SIGKILL')
   await first.ended
   const second = await next(1)
-  const stopped = performance.now()
-  second.child.kill('SIGTERM')
-  expect((await second.ended).out).toMatch(/leads no more\n$/)
-  const third = await next(0)
+  let third = second
+  const took = await activeMillis(async () => {
+    second.child.kill('SIGTERM')
+    expect((await second.ended).out).toMatch(/leads no more\n$/)
+    third = await next(0)
+  })
   // The lease is 5 s: nobody waited for its end.
-  expect(performance.now() - stopped).toBeLessThan(4_000)
+  expect(took).toBeLessThan(4_000)
   expect(terms).toEqual(terms.toSorted((a, b) => a - b))
   expect(new Set(terms).size).toBe(3)
   third.child.kill('SIGTERM')

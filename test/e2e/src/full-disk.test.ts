@@ -24,10 +24,10 @@ test('D6: the member with the full disk stops, the others go on, and it catches 
   full.start({ shell: `ulimit -f ${ROOM}` })
   await full.ready()
   const store = await connect(cluster.urls)
-  for (let i = 0; i < 10; i++) await store.put(`big/${i}`, VALUE)
+  for (let i = 0; i < 10; i++) await store.put(`big/${i}`, VALUE, { timeout: '30s' })
   expect(await full.exited()).toBe(1)
   expect(full.output).toMatch(/latchkey: ERR_STORAGE_FAILED/)
-  await store.put('while', 'it was down')
+  await store.put('while', 'it was down', { timeout: '30s' })
   full.start()
   await full.ready()
   const there = await connect([full.url], { as: 'string' })
@@ -48,7 +48,7 @@ test('D6: a cluster of one with a full disk never calls a write done that is not
     const done: string[] = []
     const failed: unknown[] = []
     for (let i = 0; member.running && i < 50; i++) {
-      await store.put(`big/${i}`, VALUE, { timeout: '2s' }).then(
+      await store.put(`big/${i}`, VALUE, { timeout: '10s' }).then(
         () => done.push(`big/${i}`),
         (error: unknown) => failed.push(error),
       )

@@ -116,7 +116,7 @@ test('boot, rolling restart, three to five and back, a lost node, a lost disk: n
   await allReady(3)
   const store = await connect(pods.urls, options)
   onTestFinished(() => store.close())
-  const hold = await store.locks.acquire('throughout', { lease: '15s' })
+  const hold = await store.locks.acquire('throughout', { lease: '30s' })
   const report = await underLoad(
     pods.urls,
     async (load) => {
@@ -126,7 +126,7 @@ test('boot, rolling restart, three to five and back, a lost node, a lost disk: n
 
       await pods.scale(5)
       for (const nth of [3, 4])
-        await command('members', 'add', pods.id(nth), pods.url(nth), '--promote', '--wait', '30s')
+        await command('members', 'add', pods.id(nth), pods.url(nth), '--promote', '--wait', '60s')
       await allReady(5)
       await load.more(20)
       for (const nth of [4, 3]) await command('members', 'remove', pods.id(nth))
@@ -141,7 +141,7 @@ test('boot, rolling restart, three to five and back, a lost node, a lost disk: n
 
       await pods.lose(1, { disk: true })
       pods.start(1)
-      await command('members', 'replace', pods.id(1), pods.id(1), pods.url(1), '--wait', '30s')
+      await command('members', 'replace', pods.id(1), pods.id(1), pods.url(1), '--wait', '60s')
       await allReady(3)
       await load.more(20)
     },
@@ -154,4 +154,4 @@ test('boot, rolling restart, three to five and back, a lost node, a lost disk: n
   expect(members.map(({ id, role }) => `${id} ${role}`).sort()).toEqual(
     [0, 1, 2].map((nth) => `${pods.id(nth)} voter`),
   )
-}, 120_000)
+})

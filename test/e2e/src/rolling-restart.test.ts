@@ -14,7 +14,7 @@ afterAll(() => cluster.destroy())
 
 test('a rolling restart of all members: no call fails, a hold is kept, a watch has no gap', async () => {
   const store = await connect(cluster.urls, { as: 'string' })
-  const hold = await store.locks.acquire('kept', { lease: '10s' })
+  const hold = await store.locks.acquire('kept', { lease: '30s' })
   const watch = store.watch({ prefix: 'ledger/' })
   const seen: number[] = []
   const watching = (async () => {

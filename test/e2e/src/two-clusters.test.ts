@@ -95,4 +95,4 @@ test('C30 M22: no new client reads or locks in the wrong cluster, in 200 tries',
   const pinned = await latchkey(['get', 'whose', '--cluster-id', clusterId], [y.url]).ended
   expect([pinned.code, pinned.out]).toEqual([1, ''])
   expect(pinned.err).toContain('ERR_WRONG_CLUSTER')
-}, 120_000)
+})

@@ -51,7 +51,7 @@ test('M13: a wiped member does not come back as the one it was; replaced, it has
   expect(report.faults).toEqual([])
   // It counts again: with another member gone it makes the majority.
   await cluster.get('c').kill()
-  await store.put('with', 'b')
+  await store.put('with', 'b', { timeout: '60s' })
   expect(await (await connect([cluster.get('b').url], { as: 'string' })).get('with')).toBe('b')
   cluster.get('c').start()
   await cluster.ready()

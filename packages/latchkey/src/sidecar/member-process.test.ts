@@ -202,7 +202,7 @@ test.each([
 })
 
 test('connections beyond the cap are refused, those within go on', async () => {
-  // One is the test's own, which asked whether it is ready.
+  // Of three connections, one is kept for those that have not greeted yet.
   const { at } = await start({ 'max-connections': '3' })
   const remote = await connect([`ws://${at}`])
   const second = await connect([`ws://${at}`])

@@ -116,17 +116,19 @@ describe('who is gone and who is dead', () => {
   })
 
   test('a member that was away for long, and is killed soon after it came back, is dead at once too', async () => {
-    // The pauses are longer than the test, so a member that waits for a pause never dials.
+    // The pauses are longer than the test, so a member that waits for a pause never dials. No attempt fails
+    // because this process stands still.
+    const patient = { connect: 60_000, hello: 60_000 }
     const backoff = { least: 60_000, most: 60_000 }
-    const a = await crew.start('a', { timing: { lived: TIMING.lived, backoff } })
-    const b = await crew.start('b')
+    const a = await crew.start('a', { timing: { ...patient, lived: TIMING.lived, backoff } })
+    const b = await crew.start('b', { timing: patient })
     introduce(a, b)
     await until(both(a, b))
     await pause(150)
     await b.kill()
     await until(() => a.events.includes('dead b'))
     await pause(50)
-    const again = await crew.start('b', { port: b.listener.port })
+    const again = await crew.start('b', { port: b.listener.port, timing: patient })
     introduce(a, again)
     await until(both(a, again))
     await pause(250)

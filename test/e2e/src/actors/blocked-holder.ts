@@ -1,9 +1,11 @@
 // Driver: a process that holds a lock, renewed, and then blocks its event loop. What it finds in its first
-// instructions after waking, it prints as one line of JSON. Arguments: KEY LEASE BLOCK_MILLIS URL...
+// instructions after waking, it prints as one line of JSON. The block ends when the file END exists. Arguments:
+// KEY LEASE END URL...
 
+import { existsSync } from 'node:fs'
 import { connect, type Duration } from '@latchkey/client'
 
-const [key = '', lease = '', block = '', ...urls] = process.argv.slice(2)
+const [key = '', lease = '', end = '', ...urls] = process.argv.slice(2)
 const store = await connect(urls)
 const hold = await store.locks.acquire(key, { lease: lease as Duration })
 const { signal } = hold
@@ -14,7 +16,8 @@ signal.addEventListener('abort', () => {
 console.log(JSON.stringify({ token: hold.token, held: hold.held }))
 // A turn, so that the line is out before the loop stands still.
 await new Promise((resolve) => setTimeout(resolve, 50))
-Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(block))
+const nobody = new Int32Array(new SharedArrayBuffer(4))
+while (!existsSync(end)) Atomics.wait(nobody, 0, 0, 20)
 const seen = { held: hold.held, remaining: hold.remainingMillis(), aborted: signal.aborted, fired }
 const guarded = await hold.kv.put('account', 'the blocked one').then(
   () => 'applied',
