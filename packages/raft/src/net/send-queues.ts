@@ -97,7 +97,9 @@ export class SendQueues {
     return this.#small.length + this.#log.length + this.#app.length === 0 && !this.#cuts()
   }
 
-  /** In bytes, about how much waits. Messages that are being sent in pieces are not counted. */
+  /**
+   * In bytes, about the size of all waiting messages. Messages that are being sent in pieces are not counted.
+   */
   get bytes(): number {
     return this.#small.bytes + this.#log.bytes + this.#app.bytes
   }
