@@ -1,5 +1,7 @@
 // Test: where each setting comes from, which settings are refused, and that no output shows a secret.
 
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { LatchkeyError } from '@latchkey/protocol'
 import { jsonLogger } from '@latchkey/daemon'
@@ -7,6 +9,8 @@ import { checkOptions } from '../open/options.js'
 import { sidecarOptions } from './options-from-settings.js'
 import { configJson, configText } from './print-config.js'
 import { ConfigError, resolveSettings, type Sources } from './setting-values-by-precedence.js'
+
+const THIS_FILE = basename(fileURLToPath(import.meta.url))
 
 const resolve = (sources: Partial<Sources>) => resolveSettings({ flags: {}, env: {}, ...sources })
 const file = (json: unknown) => ({ path: 'latchkey.json', text: JSON.stringify(json) })
@@ -254,11 +258,11 @@ test('an error is one short line of code and message; its stack is shown at the 
     undefined,
     expect.toSatisfy((length: number) => length < 400),
   ])
-  expect(errorAt('debug', failed)).toMatchObject({ stack: expect.stringContaining('settings.test') })
+  expect(errorAt('debug', failed)).toMatchObject({ stack: expect.stringContaining(THIS_FILE) })
   // What was not expected shows where in the code it was.
   const mistake = errorAt('info', new TypeError('x is undefined'))
   expect(mistake).toMatchObject({
     message: 'x is undefined',
-    at: expect.stringMatching(/^settings\.test\.ts:\d+:\d+$/),
+    at: expect.toSatisfy((at: string) => at.startsWith(`${THIS_FILE}:`) && /:\d+:\d+$/.test(at)),
   })
 })
