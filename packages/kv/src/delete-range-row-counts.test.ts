@@ -4,7 +4,7 @@
 import { type Random, seededRandom } from '@latchkey/base'
 import { type Command, OP, STEP, encodeCommand } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { GatedStorage } from './testing/gated-row-store.js'
+import { GatedStorage } from './testing/row-store-paused-by-tests.js'
 import { hashOfRows } from './testing/apply-entries-and-hash-rows.js'
 import { World, k } from './testing/state-machine-with-own-log.js'
 

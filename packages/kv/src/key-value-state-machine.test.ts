@@ -8,7 +8,7 @@ import { SPACE, numberIn } from './keyspaces.js'
 import { SimulatedRowDisk, SimulatedRowStorage } from './storage/simulated-row-store.js'
 import { memoryLevelStorage } from './storage/memory-level-storage.js'
 import type { RowStore } from './storage/row-store-interface.js'
-import { GatedStorage } from './testing/gated-row-store.js'
+import { GatedStorage } from './testing/row-store-paused-by-tests.js'
 import {
   SMALL_LIMITS,
   applyAll,

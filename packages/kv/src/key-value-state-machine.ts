@@ -12,8 +12,8 @@
 //   (A2), and begins no other entry.
 // - MA4: a snapshot replaces state, overlay, flusher and views together. After that, the machine uses none of
 //   the old parts (S3).
-// - MA5: the work in one turn of the event loop is limited (rules/work-limit-per-turn.ts), so that the member
-//   can send heartbeats.
+// - MA5: the work in one turn of the event loop is limited, so that the member can send heartbeats
+//   (rules/work-limit-per-event-loop-turn.ts).
 
 import { elementAt, Histogram, type Logger, assert, silentLogger } from '@latchkey/base'
 import { ownerOfHold } from '@latchkey/lock'
@@ -35,7 +35,7 @@ import type { RowBuilder, RowStore, RowView } from './storage/row-store-interfac
 import { EntryRun, type Waiting } from './rules/apply-entry.js'
 import { NOTHING_FOUND, type Needed } from './rules/ranges-needed-by-command.js'
 import { StateLockTransaction } from './rules/tables-for-lock-rules.js'
-import { WorkOfTurn } from './rules/work-limit-per-turn.js'
+import { WorkOfTurn } from './rules/work-limit-per-event-loop-turn.js'
 import { weightOf } from './rules/apply-cost-estimate.js'
 import { readView } from './snapshot/send-state.js'
 import { StreamedState } from './snapshot/receive-state.js'

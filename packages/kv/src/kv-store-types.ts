@@ -235,8 +235,8 @@ export interface KvStore extends StateMachine {
   readonly revision: number
   stateHash(): StateHash
   /**
-   * Estimates the work of applying the command, in the units of rules/work-limit-per-turn.ts. `bytes` is the
-   * length of the encoded command.
+   * Estimates the work of applying the command, in the units of rules/work-limit-per-event-loop-turn.ts.
+   * `bytes` is the length of the encoded command.
    */
   weigh(command: Command, bytes: number): number
   readonly openSessions: OpenSessions

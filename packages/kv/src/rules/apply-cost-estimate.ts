@@ -1,12 +1,13 @@
 // Rule: estimates the work of applying a command, before the command is in the log. One unit is the work of a
-// small command, without the work for its rows (work-limit-per-turn.ts). The leader adds the estimates of the
-// commands that are in its log and not applied yet. While this sum is too large, further commands wait.
+// small command, without the work for its rows (work-limit-per-event-loop-turn.ts). The leader adds the
+// estimates of the commands that are in its log and not applied yet. While this sum is too large, further
+// commands wait.
 //
 // Law: the estimate has no influence on what the command does.
 
 import { binary } from '@latchkey/base'
 import { type Command, OP, rowsNamed, STEP } from '@latchkey/protocol'
-import { BYTES, ROW } from './work-limit-per-turn.js'
+import { BYTES, ROW } from './work-limit-per-event-loop-turn.js'
 
 /** If a command names at most this many keys, the estimate uses the sizes of their stored rows. */
 const MOST_LOOKED_UP = 64

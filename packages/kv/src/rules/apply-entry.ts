@@ -52,7 +52,7 @@ import { put } from './key-value-commands.js'
 import { Budget, OverBudget } from './work-limit-per-command.js'
 import { WriteSet } from './command-write-set.js'
 import { neededExpiry, removeKeys } from './key-expiry.js'
-import { LongWork } from './work-limit-per-turn.js'
+import { LongWork } from './work-limit-per-event-loop-turn.js'
 import { expireParties } from './latch-and-barrier-waits.js'
 import { endDueSessions, endSessionOf, openSession } from './sessions.js'
 

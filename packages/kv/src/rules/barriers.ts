@@ -27,8 +27,8 @@
 
 import type { PartyResult, CommandOf } from '@latchkey/protocol'
 import { BARRIERS_FULL, PARTIES_FULL, Refused } from '../commands/answer-encoding.js'
-import type { WorkOfTurn } from './work-limit-per-turn.js'
-import type { WorkInTurns } from '../work-in-turns.js'
+import type { WorkOfTurn } from './work-limit-per-event-loop-turn.js'
+import type { WorkInTurns } from '../work-in-event-loop-turns.js'
 import { BARRIER, endAll, partyOf } from './end-latch-and-barrier-waits.js'
 import type { BarrierRow, PartyRow, PartyTransaction } from './latch-and-barrier-tables.js'
 

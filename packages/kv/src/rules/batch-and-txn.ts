@@ -22,7 +22,7 @@ import { add, numberIn } from './integer-values.js'
 import { type Begin, deleteKeysIn, hasValue, mergeInto } from './key-value-commands.js'
 import { OverBudget } from './work-limit-per-command.js'
 import type { Found } from './ranges-needed-by-command.js'
-import type { WorkInTurns } from '../work-in-turns.js'
+import type { WorkInTurns } from '../work-in-event-loop-turns.js'
 
 interface StepContext {
   readonly locks: LockView

@@ -20,8 +20,8 @@
 
 import type { PartyResult, CommandOf } from '@latchkey/protocol'
 import { PARTIES_FULL, type Refused, LATCHES_FULL } from '../commands/answer-encoding.js'
-import type { WorkOfTurn } from './work-limit-per-turn.js'
-import type { WorkInTurns } from '../work-in-turns.js'
+import type { WorkOfTurn } from './work-limit-per-event-loop-turn.js'
+import type { WorkInTurns } from '../work-in-event-loop-turns.js'
 import { endAll, LATCH, partyOf } from './end-latch-and-barrier-waits.js'
 import type { PartyRow, PartyTransaction } from './latch-and-barrier-tables.js'
 

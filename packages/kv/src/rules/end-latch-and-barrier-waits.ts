@@ -2,8 +2,8 @@
 // the event loop. Also returns the state of one party.
 
 import { PARTY_OF, type PartyOf, type PartyResult } from '@latchkey/protocol'
-import type { WorkOfTurn } from './work-limit-per-turn.js'
-import type { WorkInTurns } from '../work-in-turns.js'
+import type { WorkOfTurn } from './work-limit-per-event-loop-turn.js'
+import type { WorkInTurns } from '../work-in-event-loop-turns.js'
 import type { PartyRow, PartyTransaction, PartyView } from './latch-and-barrier-tables.js'
 
 export const LATCH = PARTY_OF.latch

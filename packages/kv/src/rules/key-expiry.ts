@@ -15,7 +15,7 @@ import { EVENT } from '@latchkey/protocol'
 import { type Expiry, expiryOf, valueLength } from '../state/key-value-row-format.js'
 import { type Indexed, indexedAt, periodOf } from '../state/key-expiry-index-rows.js'
 import type { State } from '../state/store-state.js'
-import type { WorkInTurns } from '../work-in-turns.js'
+import type { WorkInTurns } from '../work-in-event-loop-turns.js'
 import type { WriteSet } from './command-write-set.js'
 import type { FoundExpiry, NeededExpiry } from './ranges-needed-by-command.js'
 

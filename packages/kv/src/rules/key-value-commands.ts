@@ -9,7 +9,7 @@ import { lowerBound } from '../storage/lazily-sorted-keys.js'
 import { type WriteSet, ownValue } from './command-write-set.js'
 import type { State } from '../state/store-state.js'
 import type { Found } from './ranges-needed-by-command.js'
-import type { WorkInTurns } from '../work-in-turns.js'
+import type { WorkInTurns } from '../work-in-event-loop-turns.js'
 
 /** Executes a put without guard and ttl, without the cost of a write set. Nearly all writes are such puts. */
 export function put(

@@ -14,7 +14,7 @@
 
 import type { BudgetLimits } from '@latchkey/protocol'
 import { Refused } from '../commands/answer-encoding.js'
-import type { WorkOfTurn } from './work-limit-per-turn.js'
+import type { WorkOfTurn } from './work-limit-per-event-loop-turn.js'
 
 /**
  * Thrown by a running command that exceeds a limit. apply-entry.ts catches this error and answers with the

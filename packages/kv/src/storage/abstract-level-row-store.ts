@@ -4,7 +4,7 @@
 import { compareBytes, EMPTY, keyAfter, nextTurn } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import { type BatchRows, bytesOf } from './lost-batch-detection.js'
-import type { SpaceReclaimer, Tables } from './space-reclaimer.js'
+import type { SpaceReclaimer, Tables } from './disk-space-reclaimer.js'
 import type { RowKeys } from './compact-list-of-keys.js'
 import { wholeValue } from './row-value-of-parts.js'
 import type { Row, RowChange, RowPage, RowRange, RowStore, RowView } from './row-store-interface.js'

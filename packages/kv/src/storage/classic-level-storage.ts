@@ -32,7 +32,7 @@ import {
 } from './abstract-level-row-store.js'
 import { damageIn, tablesOf } from './leveldb-check/manifest.js'
 import type { Row, RowBuilder, RowChange, RowStorage, RowStore } from './row-store-interface.js'
-import { SpaceReclaimer } from './space-reclaimer.js'
+import { SpaceReclaimer } from './disk-space-reclaimer.js'
 import { tableDamage } from './leveldb-check/tables.js'
 
 const STORE = /^rows-([1-9][0-9]*)$/

@@ -24,8 +24,8 @@ import type { Outcome, RaftNode } from '@latchkey/raft'
 
 /**
  * The limit of the cost of large commands that are in the log and not applied. A record costs 1, and a row
- * costs 2 (kv, rules/work-limit-per-turn.ts). The application of this much takes about a tenth of a second of
- * one core.
+ * costs 2 (kv, rules/work-limit-per-event-loop-turn.ts). The application of this much takes about a tenth of
+ * a second of one core.
  */
 const WINDOW = 20_000
 /** A command that costs more than this is large. */

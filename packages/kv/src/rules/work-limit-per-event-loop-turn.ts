@@ -4,7 +4,7 @@
 //
 // Law: the end of a turn has no influence on the state or on any answer.
 
-import type { WorkInTurns } from '../work-in-turns.js'
+import type { WorkInTurns } from '../work-in-event-loop-turns.js'
 
 /**
  * In units of work. RECORD: applying one command, without the work for its rows and its bytes. ROW: reading

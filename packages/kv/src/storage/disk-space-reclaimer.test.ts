@@ -7,7 +7,7 @@ import { afterAll, expect, test } from 'vitest'
 import { Folders } from '../testing/temporary-folders.js'
 import { classicLevelStorage } from './classic-level-storage.js'
 import type { RowChange, RowStore } from './row-store-interface.js'
-import { SpaceReclaimer, type Tables } from './space-reclaimer.js'
+import { SpaceReclaimer, type Tables } from './disk-space-reclaimer.js'
 import { withChecksum } from './stored-row-checksum.js'
 
 const folders = new Folders()
