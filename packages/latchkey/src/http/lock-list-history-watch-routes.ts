@@ -117,8 +117,8 @@ export async function lockHistory(call: Call, name: Key): Promise<Reply> {
 }
 
 /**
- * Stored keys of locks are less than this key, and keys of semaphores and elections are greater. A lock name
- * that begins with 0xff is stored in another form.
+ * Stored keys of locks are less than this key, and keys of semaphores and elections are greater. This is also
+ * true for a lock whose name begins with 0xff, because its stored key begins with 0xff and 0x00.
  */
 const END_OF_LOCKS = Uint8Array.of(0xff, KIND.semaphore)
 

@@ -26,7 +26,7 @@ import { ClientReads } from './client-reads.js'
 import { ClientWatches } from './client-watches.js'
 import { type SourceCounters, TimedRequests } from './call-counters.js'
 import { ConnectionTraces } from './traced-requests-of-connection.js'
-import type { CommandQueue } from './command-queue.js'
+import type { CommandQueue } from './fair-command-queue.js'
 import type { Forwarder } from './forwarded-requests.js'
 import type { ReadTurns } from './read-answer-bytes-per-turn.js'
 import {

@@ -22,7 +22,7 @@ import {
 import type { MemberId, Outcome, RaftNode } from '@latchkey/raft'
 import type { Admin } from './admin-calls.js'
 import { errorCodeIn } from './call-counters.js'
-import type { CommandQueue } from './command-queue.js'
+import type { CommandQueue } from './fair-command-queue.js'
 import type { MemberMessage } from './non-raft-member-messages.js'
 import { outcomeMessage } from './forwarded-command-outcome.js'
 import { refusalError } from './request-errors.js'

@@ -8,7 +8,7 @@ import { Duplex } from 'node:stream'
 import { RefusalLog, silentLogger } from '@latchkey/base'
 import { ManualClock } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'
-import { Connections } from './connections-of-port.js'
+import { Connections } from './connection-limits-of-port.js'
 
 class MemorySocket extends Duplex {
   readonly remoteAddress: string

@@ -2,8 +2,8 @@
 // that take too long, and bytes that are no HTTP.
 //
 // Law: after a refusal, a socket is closed within REFUSED_MS, and a silent socket is closed after its limit
-// (connections-of-port.ts). The law holds for each refusal, for example of bytes that are no HTTP, slow heads
-// and unwanted WebSockets. The law also holds for a client that does not answer a close frame.
+// (connection-limits-of-port.ts). The law holds for each refusal, for example of bytes that are no HTTP, slow
+// heads and unwanted WebSockets. The law also holds for a client that does not answer a close frame.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https'
@@ -12,7 +12,7 @@ import type { Duplex } from 'node:stream'
 import { type Clock, endRefused, nextTurn, REFUSED_MS, type RefusalLog } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { serverTls } from '@latchkey/raft'
-import { Connections, IDLE_MS, limitsOf, type Proven } from './connections-of-port.js'
+import { Connections, IDLE_MS, limitsOf, type Proven } from './connection-limits-of-port.js'
 import { HttpRequests } from './http-request-and-parse-limits.js'
 import { listenTrouble } from './listen-errors.js'
 import type { Listen } from './options.js'

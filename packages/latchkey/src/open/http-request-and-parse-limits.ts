@@ -23,7 +23,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Clock, Defer, RefusalLog } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
-import { addressOf } from './connections-of-port.js'
+import { addressOf } from './connection-limits-of-port.js'
 import { plainHead } from './upgrade-header-removal.js'
 
 /** In ms. HTTP requests may use this much of one turn of the event loop. */

@@ -29,7 +29,7 @@ import type { TlsOptions } from './tls-options.js'
 import { reloaded, type ReloadOptions } from './check-reloaded-certificates-and-tokens.js'
 import { type MemberWorld, realWorld } from './member-clock-disk-and-network.js'
 import type { Storage } from './member-storage.js'
-import { addressOf, type Proven } from './connections-of-port.js'
+import { addressOf, type Proven } from './connection-limits-of-port.js'
 import { openingAnew, whyNotServed } from './reason-not-serving.js'
 import { type OwnServer, type PortOptions, refuseUpgrade } from './http-and-websocket-server.js'
 

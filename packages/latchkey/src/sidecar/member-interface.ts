@@ -13,7 +13,7 @@ import type {
   Status,
 } from '@latchkey/protocol'
 import type { CallerStore } from '../http/index.js'
-import type { Proven } from '../open/connections-of-port.js'
+import type { Proven } from '../open/connection-limits-of-port.js'
 import type { UnreadBytesLimit } from '../member/unread-bytes-limit.js'
 import type { UnfinishedMessagesLimit } from '../member/unfinished-messages-limit.js'
 import type { RequestTracer } from '../member/request-tracer.js'

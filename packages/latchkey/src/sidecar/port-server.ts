@@ -3,7 +3,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Clock, RefusalLog } from '@latchkey/base'
-import type { Connections } from '../open/connections-of-port.js'
+import type { Connections } from '../open/connection-limits-of-port.js'
 import { cannotListen } from '../open/listen-errors.js'
 import type { Listen } from '../open/options.js'
 import { PROBLEM_TYPE, problemJson } from '../open/problem-json.js'

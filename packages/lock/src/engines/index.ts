@@ -19,4 +19,4 @@ export type {
   TakeRequest,
   Timed,
 } from './lock-engine-interface.js'
-export { ClientClock } from './client-side-clock.js'
+export { ClientClock } from './clock-without-server-time.js'

@@ -44,7 +44,7 @@ export interface HoldRow {
    * The number of this hold in the order of grants. Holds and waiters take their numbers from one counter.
    */
   readonly arrival: number
-  /** The flow that the caller has named, or null. */
+  /** The name of the flow, or null. A flow is a piece of work whose steps run one after another. */
   readonly flow: string | null
 }
 

@@ -41,7 +41,7 @@ export interface Peer {
 
 /**
  * All lists are sorted by id. If `outgoing` is not empty, this is a joint configuration of the new `voters`
- * and the old `outgoing` voters. A majority of each list must agree.
+ * and the old `outgoing` voters. A majority of `voters` and a majority of `outgoing` must agree.
  */
 export interface Membership {
   readonly voters: readonly MemberId[]

@@ -2,7 +2,7 @@
 
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { FailedAddresses } from './failed-addresses.js'
+import { FailedAddresses } from './last-error-of-addresses.js'
 
 test('C49: each address has the reason seen last, until it is reached', () => {
   const failed = new FailedAddresses()

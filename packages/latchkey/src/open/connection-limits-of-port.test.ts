@@ -7,7 +7,7 @@ import { connect as dial, type AddressInfo, type Socket } from 'node:net'
 import { uptime } from 'node:os'
 import { RefusalLog, silentLogger, systemClock } from '@latchkey/base'
 import { expect, onTestFinished, test } from 'vitest'
-import { addressOf, limitsOf } from './connections-of-port.js'
+import { addressOf, limitsOf } from './connection-limits-of-port.js'
 import { makePort } from './http-and-websocket-server.js'
 
 const clock = systemClock(uptime)

@@ -1,12 +1,12 @@
 // Test: large commands wait for their turn before the leader writes them into the log, and small commands do
-// not wait. command-queue.ts explains each law.
+// not wait. fair-command-queue.ts explains each law.
 
 import { utf8 } from '@latchkey/base'
 import type { KvStore } from '@latchkey/kv'
 import { type Command, encodeCommand, OP } from '@latchkey/protocol'
 import type { Outcome, RaftNode } from '@latchkey/raft'
 import { expect, test } from 'vitest'
-import { CommandQueue } from './command-queue.js'
+import { CommandQueue } from './fair-command-queue.js'
 
 const [a, b, m, z] = [utf8('a'), utf8('b'), utf8('m'), utf8('z')]
 const PUT: Command = [OP.put, null, a, z]
