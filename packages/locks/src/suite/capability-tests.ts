@@ -47,7 +47,7 @@ export function capabilityTests(register: Register): void {
       if (survives === 'nothing') return
       const harm =
         survives === 'restart' ? needed(a, 'restart', 'survives') : needed(a, 'failover', 'survives')
-      const hold = await a.locks.acquire(scene.key, { lease: '20s' })
+      const hold = await a.locks.acquire(scene.key, { lease: '60s' })
       const { token } = hold
       await harm()
       assert.equal(await b.locks.tryAcquire(scene.key, { wait: '2s' }), undefined)

@@ -26,7 +26,7 @@ export function operatorTests(register: Register): void {
 
   register('forceRelease ends exactly the given hold, and the holder learns of the end', async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
-    const hold = await a.locks.acquire(scene.key, { lease: '3s' })
+    const hold = await a.locks.acquire(scene.key, { lease: '6s' })
     const { signal } = hold
     assert.equal(await b.locks.forceRelease(scene.key, hold.token + 1), false)
     assert.equal(hold.held, true)
@@ -43,11 +43,21 @@ export function operatorTests(register: Register): void {
     const [a, b] = [await scene.client(), await scene.client()]
     const abort = new AbortController()
     const seen: string[] = []
+    const early = `${scene.key}/early`
+    let begun = false
     const watching = (async () => {
-      for await (const { type, key } of b.locks.watch(scene.key, { signal: abort.signal, as: 'string' }))
-        if (type !== 'renewed') seen.push(`${type} ${key}`)
+      const events = b.locks.watch({ prefix: scene.key }, { signal: abort.signal, as: 'string' })
+      for await (const { type, key } of events)
+        if (key === early) begun = true
+        else if (type !== 'renewed') seen.push(`${type} ${key}`)
     })().catch((error: { code?: unknown }) => error.code)
-    await pause(500)
+    // A watch begins some time after its call, and a watch that polls misses a short hold.
+    await until('the watch has begun', async () => {
+      const hold = await a.locks.acquire(early)
+      for (let i = 0; i < 20 && !begun; i++) await pause(100)
+      await hold.release()
+      return begun
+    })
     const hold = await a.locks.acquire(scene.key)
     await until('the watch has told of the hold', () => seen.length === 1)
     await hold.release()

@@ -18,7 +18,7 @@ export function waitTests(register: Register): void {
   register('EN5: a wait that times out names the holder and leaves the queue', async (scene) => {
     const [a, b, c] = [await scene.client(), await scene.client(), await scene.client()]
     const hold = await a.locks.acquire(scene.key, { context: 'the holder' })
-    const error = await b.locks.acquire(scene.key, { wait: '300ms' }).catch((reason: unknown) => reason)
+    const error = await b.locks.acquire(scene.key, { wait: '2s' }).catch((reason: unknown) => reason)
     const { code, holder } = error as { code: string; holder?: { context: unknown } }
     assert.equal(code, 'ERR_TIMEOUT')
     assert.equal(holder?.context, 'the holder')
