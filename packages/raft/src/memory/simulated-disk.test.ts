@@ -190,3 +190,20 @@ test('a process that has died in the middle of its work writes nothing more', as
   await new Promise((done) => setImmediate(done))
   expect([textOf(mortal, '/d/one'), told]).toEqual(['synced', []])
 })
+
+// Without this: no simulated crash cuts a write at the places where a real disk cuts it.
+test('D8: a write that is torn is cut at the sectors of the disk, wherever the write begins', async () => {
+  const cuts = new Set<number>()
+  for (let seed = 0; seed < 200; seed++) {
+    const copy = new MemoryDisk()
+    const one = await create(copy, '/d/one')
+    await wait((done) => one.commit(0, [new Uint8Array(300)], done))
+    await wait((done) => copy.syncDir('/d', done))
+    await wait((done) => one.write(300, Buffer.alloc(2_000, 1), done))
+    copy.crash(seededRandom(seed))
+    const bytes = copy.bytes('/d/one')
+    for (let i = 301; i < bytes.length; i++) if (bytes[i] !== bytes[i - 1]) cuts.add(i)
+    cuts.add(bytes.length)
+  }
+  expect([...cuts].toSorted((a, b) => a - b)).toEqual([300, 512, 1_024, 1_536, 2_048, 2_300])
+})

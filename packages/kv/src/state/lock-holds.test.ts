@@ -1,0 +1,54 @@
+// Test: a shared hold is found by its present token, and the holds that are in force are counted for each session.
+
+import { utf8 } from '@latchkey/base'
+import type { HoldRow } from '@latchkey/lock'
+import { expect, test } from 'vitest'
+import { Holds } from './lock-holds.js'
+
+const KEY = utf8('k')
+const row = (id: string, token: number, more: object = {}) =>
+  ({
+    key: KEY,
+    id,
+    token,
+    firstToken: token,
+    acquires: 1,
+    deadline: 1_000,
+    context: null,
+    fencingKey: null,
+    session: 1,
+    since: 0,
+    touchBy: 0,
+    code: 0,
+    permits: 1,
+    arrival: token,
+    ...more,
+  }) as unknown as HoldRow
+
+function holds() {
+  let held = 0
+  const all = new Holds({ held: (_row: HoldRow, by: number) => (held += by) } as never)
+  const withToken = (token: number) => all.sharedHoldWith(KEY, token)?.id
+  return { all, withToken, held: () => held }
+}
+
+// Without this: a write with the new token of a shared hold is refused, and one with the old token is taken.
+test('a shared hold that gets a new token is found by the new one only', () => {
+  const { all, withToken } = holds()
+  all.put(row('a', 1))
+  all.put(row('b', 2))
+  all.put(row('a', 3, { firstToken: 1, arrival: 1 }))
+  expect([1, 2, 3].map(withToken)).toEqual([undefined, 'b', 'a'])
+  // The same token again changes nothing.
+  all.put(row('a', 3, { firstToken: 1, arrival: 1, deadline: 2_000 }))
+  expect([1, 2, 3].map(withToken)).toEqual([undefined, 'b', 'a'])
+  expect([...all.sharedOf(KEY)].map(({ id }) => id)).toEqual(['a', 'b'])
+})
+
+test('an exclusive hold is no shared one, and each hold in force is counted once', () => {
+  const { all, withToken, held } = holds()
+  all.put(row('a', 1, { permits: 0 }))
+  expect([all.get(KEY)?.id, withToken(1), all.size, held()]).toEqual(['a', undefined, 1, 1])
+  all.put(row('a', 2, { permits: 0, session: 2 }))
+  expect([all.get(KEY)?.token, all.size, held(), all.countOf(1), all.countOf(2)]).toEqual([2, 1, 1, 0, 1])
+})
