@@ -3,4 +3,4 @@
 
 export { jsonLogger, type LogLevel } from './json-log-writer.js'
 export { FRESH_MS, Metrics } from './prometheus-registry.js'
-export { pageFile } from './page-files.js'
+export { pageFile } from './console-files-in-memory.js'

@@ -12,7 +12,7 @@ interface PendingCallsPorts {
   leaderless(): Leaderless | undefined
   lastLeader(): string | undefined
   unreached(): string | undefined
-  /** True if a command would have to wait for a number now. */
+  /** True if all call numbers of the session are in use, so that a new command would have to wait. */
   crowded(): boolean
   /**
    * Called after the caller got an error before an answer came. The class that has sent the call then cancels

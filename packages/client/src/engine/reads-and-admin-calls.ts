@@ -135,8 +135,8 @@ export class ReadsAndAdminCalls {
     call.live = undefined
     live.inflight.delete(call.id)
     this.#activeLink.closeIfDone(live)
-    // The end of this call makes room for a waiting call. Perhaps no answer comes that would send the waiting
-    // call, so a timer is set.
+    // The end of this call makes room for a waiting call. Waiting calls are otherwise sent when an answer
+    // arrives, but perhaps no answer arrives. So a timer sends them.
     if (this.#linear.length > 0 || this.#anywhere.length > 0) this.#activeLink.later()
   }
 

@@ -64,8 +64,9 @@ export interface TokenEntry {
    */
   keys?: readonly string[] | undefined
   /**
-   * The prefixes of the locks that the token may use, also as guards of writes. An empty list means no locks,
-   * and undefined means all locks. A token with the admin right cannot have prefixes.
+   * The prefixes of the locks that the token may use. If a write is guarded by a lock, the token needs the
+   * prefix of this lock too. An empty list means no locks, and undefined means all locks. A token with the
+   * admin right cannot have prefixes.
    */
   locks?: readonly string[] | undefined
 }

@@ -131,7 +131,7 @@ class MembershipCall {
     const node = this.#node
     this.#offs.push(
       node.on('membership', (now) => this.#isReached(now) && this.#end()),
-      // record-member-ids-and-addresses.ts has added a listener for this event earlier, so the leader's own
+      // automatic-membership-changes.ts has added a listener for this event earlier, so the leader's own
       // change is proposed first.
       node.on('applied', () => this.#proposed || this.#propose()),
       node.on('role', ({ role }) => role !== 'leader' && this.#left()),

@@ -6,7 +6,7 @@ import type { LinkReply, LinkRequest } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import type { ClientConnection } from './client-connection.js'
 import { LinksFromMembers } from './store-links-from-other-members.js'
-import { LinksToMembers } from './store-links-to-other-members.js'
+import { LinksToMembers } from './links-of-own-store-to-other-members.js'
 import { decodeMemberMessage, encodeMemberMessage, type LinkMessage } from './non-raft-member-messages.js'
 
 const LEADER: LinkReply = {

@@ -8,7 +8,7 @@ import { type MemberId, membersOf, type Replica } from '@latchkey/raft'
 import type { ClientConnection } from './client-connection.js'
 import { LeaderReach } from './contact-with-leader.js'
 import { LinksFromMembers } from './store-links-from-other-members.js'
-import { LinksToMembers } from './store-links-to-other-members.js'
+import { LinksToMembers } from './links-of-own-store-to-other-members.js'
 import type { LinkMessage } from './non-raft-member-messages.js'
 import type { Identity } from './identity-and-rights.js'
 

@@ -13,7 +13,7 @@ import { type Clock, endRefused, nextTurn, REFUSED_MS, type RefusalLog } from '@
 import { CAPS } from '@latchkey/protocol'
 import { serverTls } from '@latchkey/raft'
 import { Connections, IDLE_MS, limitsOf, type Proven } from './connection-limits-of-port.js'
-import { HttpRequests } from './http-request-and-parse-limits.js'
+import { HttpRequests } from './http-requests-and-bytes-per-turn.js'
 import { listenTrouble } from './listen-errors.js'
 import type { Listen } from './options.js'
 import { isWebSocket } from './upgrade-header-removal.js'

@@ -377,8 +377,8 @@ export class Acquisition implements Releasable {
 }
 
 /**
- * Returns the owner with the deadline of the renewal. If the renewal was refused, the deadline is 0, so that
- * no hold is made from the owner.
+ * Returns the answer about the owner, but with the deadline of the renewal. If the renewal was refused, the
+ * deadline is 0, so the caller makes no hold. Without a renewal, the answer stays unchanged.
  */
 function afterRenewal(owner: OwnerResult, renewed: Confirmed): OwnerResult {
   if (renewed === undefined) return owner

@@ -54,14 +54,14 @@ export interface LockOptions {
   context?: Bytes | undefined
   /** 'exclusive' or 'shared', as in the options of `locks.acquire`. */
   mode?: LockMode | undefined
-  /** The name of the flow, as in the options of `locks.acquire`. */
+  /** The name of the piece of work to which this acquisition belongs, as in the options of `locks.acquire`. */
   flow?: string | undefined
 }
 
 /**
- * The lock calls of a store, or of one of its subs. A sub has its own port, with the prefix of its names, and
- * shares all other parts with the store. So `close` of the store also releases the holds of its subs, and one
- * request renews the holds of the store and of its subs.
+ * The lock calls of a store, or of a sub (the store below a prefix). A sub has its own port, which adds the
+ * prefix to all names, and shares all other parts with the store. So `close` of the store also releases the
+ * holds of its subs, and one request renews the holds of the store and of its subs.
  */
 export class Locking<S extends As = 'bytes'> {
   readonly locks: Locks<S>

@@ -1,7 +1,7 @@
 // Driver: one simulated connection between the processes of two machines. A connection has two lanes, and
 // frames of one lane arrive in order. When a connection breaks, some of the frames under way are lost. While
-// the network is cut, frames wait until the cut ends. Waiting frames are lost if an end closes the connection
-// because that end receives nothing.
+// the network is cut, frames wait until the cut ends. If one end receives nothing for too long, and therefore
+// closes the connection, the waiting frames are lost.
 
 import type { Random } from '@latchkey/base'
 import type { Cuts } from './network-cuts.js'

@@ -87,7 +87,7 @@ export class DurableMarkFile {
     this.syncBothSlots((error) => this.#ports.file.close((failed) => done(error ?? failed)))
   }
 
-  /** A file descriptor must not be closed during a call. */
+  /** A file descriptor must not be closed while a write or a sync of it is running. */
   #closeWhenIdle(done: Done): void {
     if (this.#busy) this.#whenIdle = () => this.#ports.file.close(done)
     else this.#ports.file.close(done)

@@ -7,7 +7,7 @@
 //   W2  A batch is one record. After a crash the disk has the whole record or nothing of it.
 //   W3  After the first failed write the log stops. All waiting and later appends get ERR_STORAGE_FAILED. The
 //       log repeats no write, because nobody knows what the failed write left on the disk (F6).
-//   W4  The durable mark moves only up to offsets that are durable (MK1).
+//   W4  The durable mark never points beyond the durable part of the log (MK1).
 //   W5  `done` must not throw.
 
 import { assert, microtask } from '@latchkey/base'

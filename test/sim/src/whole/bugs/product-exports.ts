@@ -3,7 +3,7 @@
 
 import type * as clock from '../../../../../packages/base/dist/clock.js'
 import type * as activeLink from '../../../../../packages/client/dist/engine/shared-by-all-calls.js'
-import type * as linkReports from '../../../../../packages/client/dist/engine/link-messages-and-events.js'
+import type * as linkReports from '../../../../../packages/client/dist/engine/link-message-dispatcher.js'
 import type * as keepAlive from '../../../../../packages/client/dist/engine/session-keep-alive.js'
 import type * as silenceDetector from '../../../../../packages/client/dist/engine/silence-detector.js'
 import type * as partyWait from '../../../../../packages/client/dist/store/latch-and-barrier-wait.js'
@@ -51,7 +51,7 @@ import { exportsOf } from '../../run/changed-packages.js'
 
 export const inClock = exportsOf<typeof clock>('base/clock')
 export const inActiveLink = exportsOf<typeof activeLink>('client/engine/shared-by-all-calls')
-export const inLinkReports = exportsOf<typeof linkReports>('client/engine/link-messages-and-events')
+export const inLinkReports = exportsOf<typeof linkReports>('client/engine/link-message-dispatcher')
 export const inKeepAlive = exportsOf<typeof keepAlive>('client/engine/session-keep-alive')
 export const inSilenceDetector = exportsOf<typeof silenceDetector>('client/engine/silence-detector')
 export const inPartyWait = exportsOf<typeof partyWait>('client/store/latch-and-barrier-wait')

@@ -8,7 +8,7 @@ import { ManualClock, MemoryDisk } from '../memory/index.js'
 import { frameRecord } from './entry-commands.js'
 import { openLog } from './recover-log-and-state-machine.js'
 import { Counter } from './testing/counter.js'
-import { applyWholeLog } from './apply-whole-log.js'
+import { applyWholeLog } from './apply-uncommitted-log-for-recovery.js'
 
 const clock = new ManualClock()
 const of = (...voters: string[]) => ({

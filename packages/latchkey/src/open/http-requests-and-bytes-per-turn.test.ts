@@ -10,7 +10,7 @@ import { connect as dialTls } from 'node:tls'
 import { RefusalLog, silentLogger, systemClock } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { expect, onTestFinished, test } from 'vitest'
-import { HttpRequests } from './http-request-and-parse-limits.js'
+import { HttpRequests } from './http-requests-and-bytes-per-turn.js'
 import { makePort } from './http-and-websocket-server.js'
 
 const clock = systemClock(uptime)
@@ -214,7 +214,8 @@ test.each([
     socket.write(`POST /first HTTP/1.1\r\nHost: a\r\n${H2C}Content-Length: 10\r\n\r\n01234`)
     await expect.poll(() => connections.counts().stranger, { interval: 5 }).toBe(1)
     socket.write(`56789${get('/second')}`)
-    // The third request follows the second answer, because a request behind an unanswered one ends the connection.
+    // The third request follows the second answer, because a request behind an unanswered one ends the
+    // connection.
     expect((await first).match(/<\/\w+>/g)).toEqual(['</first>', '</second>'])
     const third = answers(socket, (text) => text.includes('</third>'))
     socket.write(`GET /third HTTP/1.1\r\nHost: a\r\n${H2C}\r\n`)
