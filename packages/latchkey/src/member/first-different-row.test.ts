@@ -166,3 +166,27 @@ test('one that went on, or does not answer: nothing is claimed', async () => {
   clock.advance(60_000)
   expect([found, clock.armed]).toEqual([[], 0])
 })
+
+test('a closed search keeps no view, asks nobody and answers nobody', async () => {
+  const clock = new ManualClock()
+  const sent: MemberMessage[] = []
+  let [frozen, closed] = [0, 0]
+  const search = new DifferentRowSearch({
+    clock,
+    random: seededRandom(1),
+    freeze: async () => {
+      frozen++
+      return { digest: async () => ({ sum: 1, last: undefined }), close: () => void closed++ } as never
+    },
+    send: (_, message) => void sent.push(message),
+    found: () => {},
+  })
+  const looking = search.search('b', 7, ['data'])
+  await new Promise((resolve) => setImmediate(resolve))
+  expect([frozen, sent.length]).toEqual([1, 1])
+  search.close()
+  expect(await looking).toBe(false)
+  await search.asked('b', { kind: 'compare', id: 1, index: 7, space: 'data', rows: 1 } as never)
+  expect(await search.hold(7)).toBeUndefined()
+  expect([frozen, closed, sent.length, clock.armed]).toEqual([1, 1, 1, 0])
+})

@@ -4,7 +4,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { MemoryDisk } from '../memory/index.js'
 import { Segments } from './removable-segments.js'
-import { appended, entry, members, membersEntry, modelOf, openWal } from './testing/wal-fixture.js'
+import { appended, batch, entry, members, membersEntry, modelOf, openWal } from './testing/wal-fixture.js'
 import type { Wal } from './wal.js'
 
 let disk: MemoryDisk
@@ -130,4 +130,15 @@ test('segments: the latest whole head at or before the index', () => {
   ])
   expect(segments.dropBefore(4)).toEqual([1, 2, 3])
   expect(segments.newFirst(0).number).toBe(4)
+})
+
+// Without this: the log takes a truncation of entries that are not there any more, and a restart finds a damaged log.
+test.each([false, true])('what was removed cannot be truncated; opened again: %s', async (again) => {
+  for (let i = 1; i <= 30; i++) await appended(wal, { entries: [big(i)] })
+  if (again) await reopened()
+  wal.compact(17)
+  const truncate = () => wal.append(batch({ truncateFrom: 5, entries: [big(5, 2)] }), () => {})
+  expect(truncate).toThrow(/truncate from 5, but the log starts after 1[0-7]/)
+  await appended(wal, { truncateFrom: 20, entries: [big(20, 2)] })
+  expect((await reopened()).entries.at(-1)?.index).toBe(20)
 })
