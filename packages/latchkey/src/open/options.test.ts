@@ -162,3 +162,12 @@ test('listen and loopback', () => {
 test('a relative dir is that of the moment of the call: the process may change its own afterwards', () => {
   expect(checkOptions(good).dir).toBe(resolve('data'))
 })
+
+test.each([
+  [20, 4],
+  [301, 61],
+  [500, 100],
+  [600_000, 100],
+])('with an election timeout of %i ms the heartbeat is %i ms', (electionTimeout, heartbeat) => {
+  expect(checkOptions({ ...good, electionTimeout })).toMatchObject({ electionTimeout, heartbeat })
+})

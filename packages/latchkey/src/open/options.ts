@@ -165,6 +165,9 @@ const NAMES: Record<keyof OpenOptions<As>, true> = {
 
 const NAME_SHAPE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
+/** The default of `heartbeat`, in ms. */
+export const heartbeatFor = (electionTimeout: number): number => Math.min(100, Math.ceil(electionTimeout / 5))
+
 export function checkOptions(options: OpenOptions<As>): Settings {
   if (typeof options !== 'object' || options === null) throw new TypeError('open: options must be an object')
   for (const name of Object.keys(options)) {
@@ -174,12 +177,7 @@ export function checkOptions(options: OpenOptions<As>): Settings {
   const id = checkName(options.id, 'id')
   const members = checkMembers(options.members, id)
   const electionTimeout = wholeNumber(options.electionTimeout ?? 1000, 'electionTimeout', 20, 600_000)
-  const heartbeat = wholeNumber(
-    options.heartbeat ?? Math.min(100, Math.ceil(electionTimeout / 5)),
-    'heartbeat',
-    1,
-    60_000,
-  )
+  const heartbeat = wholeNumber(options.heartbeat ?? heartbeatFor(electionTimeout), 'heartbeat', 1, 60_000)
   if (heartbeat * 2 > electionTimeout)
     throw new TypeError('heartbeat must be at most half of electionTimeout')
   const settings: Settings = {

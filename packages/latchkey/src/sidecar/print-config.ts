@@ -2,6 +2,7 @@
 
 import { DEFAULT_LISTEN, SETTING_NAMES, rowOf } from './settings-table.js'
 import type { ResolvedSettings } from './setting-values-by-precedence.js'
+import { heartbeatFor } from '../open/options.js'
 
 export function configJson(settings: ResolvedSettings): object {
   return Object.fromEntries(
@@ -28,7 +29,7 @@ export function configText(settings: ResolvedSettings): string {
 function derived(name: (typeof SETTING_NAMES)[number], settings: ResolvedSettings): unknown {
   if (name === 'heartbeat') {
     const timeout = settings.electionTimeout.value
-    return typeof timeout === 'number' ? Math.min(100, Math.ceil(timeout / 5)) : undefined
+    return typeof timeout === 'number' ? heartbeatFor(timeout) : undefined
   }
   if (name !== 'listen') return undefined
   const members = settings.member.value

@@ -95,3 +95,15 @@ test('M22: unknown members are dialled at the addresses that were given, and a m
     x: { url: 'ws://x' },
   })
 })
+
+test('M24: a member has two addresses if the given one is another than that of the log', () => {
+  const { addresses } = world({ a: '', b: 'ws://b-old/', c: 'ws://c-new', e: 'ws://e' })
+  addresses.peers(membership({ ...OLD, d: 'ws://d' }), {})
+  expect(['a', 'b', 'c', 'd', 'e'].map((id) => addresses.hasTwo(id))).toEqual([
+    false,
+    false,
+    true,
+    false,
+    false,
+  ])
+})
