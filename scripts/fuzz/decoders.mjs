@@ -25,7 +25,7 @@ import {
   encodeHeader,
   headerChecksum,
   readFrames,
-} from '../../packages/kv/dist/storage/event-log-format.js'
+} from '../../packages/kv/dist/storage/event-log-file-format.js'
 import { tablesOf } from '../../packages/kv/dist/storage/leveldb-check/manifest.js'
 import { withChecksum } from '../../packages/kv/dist/storage/stored-row-checksum.js'
 import { unsnappied } from '../../packages/kv/dist/storage/leveldb-check/snappy.js'

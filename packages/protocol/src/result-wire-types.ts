@@ -217,8 +217,9 @@ export type ErrorAnswer = readonly [
 
 /**
  * The session of the command is unknown or has ended, and the member executed nothing (docs/locks.md, 6).
- * Only the client library sees this code. After the first attempt of a command, the library sends the command
- * again in another session. After a later attempt, the outcome is unknown.
+ * Only the client library sees this code. If the first attempt of a command gets this code, the library sends
+ * the command again in another session. If a later attempt gets it, an earlier attempt may have been
+ * executed, so the outcome is unknown.
  */
 export const SESSION_OVER = -1
 

@@ -3,7 +3,7 @@
 export { locksFromUrl } from './locks-from-url.js'
 export { redisQuorumLocks, type RedisQuorumOptions } from './quorum-locks.js'
 export { redisLocks, type RedisOptions } from './redis-locks.js'
-export type { RedisArg, RedisClient } from './redis-types.js'
+export type { RedisArg, RedisClient } from './ioredis-interface.js'
 export {
   type AcquireOptions,
   type Capabilities,

@@ -4,7 +4,7 @@
 import { type EngineLocks, withDriver } from '@latchkey/lock'
 import { makeQuorumLocks, type RedisQuorumOptions } from './quorum-locks.js'
 import { makeLocks, type RedisOptions } from './redis-locks.js'
-import type { RedisClient } from './redis-types.js'
+import type { RedisClient } from './ioredis-interface.js'
 
 type Either = 'bytes' | 'string'
 const QUORUM = 'redis+quorum://'

@@ -2,7 +2,7 @@
 // caller waits.
 
 import { CONNECTION_OPTIONS } from './redis-connection.js'
-import type { RedisClient } from './redis-types.js'
+import type { RedisClient } from './ioredis-interface.js'
 
 type Wake = (id: string | undefined) => void
 

@@ -16,7 +16,7 @@ import { Master } from './quorum-master.js'
 import { QuorumEngine } from './quorum-lock-engine.js'
 import { RedisCalls } from './redis-calls.js'
 import { clientArg, prefixArg } from './redis-locks.js'
-import type { RedisClient } from './redis-types.js'
+import type { RedisClient } from './ioredis-interface.js'
 import { type Scripts, scriptsOf } from './lock-lua-scripts.js'
 
 export interface RedisQuorumOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {

@@ -4,7 +4,7 @@ import { asBuffer, prefixEnd } from '@latchkey/base'
 import type { EngineHold, LockEngine, ReleaseAnswer, TakeAnswer, TakeRequest, Timed } from '@latchkey/lock'
 import { CAPS, type ContextArg, type LockInfoResult } from '@latchkey/protocol'
 import type { RedisConnection } from './redis-connection.js'
-import type { RedisArg } from './redis-types.js'
+import type { RedisArg } from './ioredis-interface.js'
 import type { Script, Scripts } from './lock-lua-scripts.js'
 
 type HoldReply =

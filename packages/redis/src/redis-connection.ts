@@ -8,7 +8,7 @@
 import type { Clock } from '@latchkey/base'
 import { notReached } from '@latchkey/lock'
 import { toLockError } from './outcome-of-redis-error.js'
-import type { RedisArg, RedisClient } from './redis-types.js'
+import type { RedisArg, RedisClient } from './ioredis-interface.js'
 import type { Script } from './lock-lua-scripts.js'
 
 /** In ms, how long a call waits for the connection. */

@@ -12,7 +12,7 @@ import {
 import { knownNames, refuseUnknown, show } from '@latchkey/protocol'
 import { RedisConnection } from './redis-connection.js'
 import { RedisEngine } from './redis-lock-engine.js'
-import type { RedisClient } from './redis-types.js'
+import type { RedisClient } from './ioredis-interface.js'
 import { scriptsOf } from './lock-lua-scripts.js'
 import { Subscription } from './pubsub-connection.js'
 

@@ -26,7 +26,7 @@ interface LeaderQueryPorts {
     failed: (error: unknown) => void,
   ): void
   failed(url: string, error: unknown): void
-  /** Called when the store has no other link, so that it must use this link. */
+  /** Makes `live` the link for all calls. Called when the store has no other link. */
   use(live: LinkState): void
   move(from: LinkState, to: LinkState): void
   shut(live: LinkState): void

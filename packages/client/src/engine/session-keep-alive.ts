@@ -6,7 +6,7 @@ import type { Timer } from '@latchkey/base'
 import type { ActiveLink } from './shared-by-all-calls.js'
 import type { Session } from './session.js'
 
-/** In ms: the shortest pause before the next check. */
+/** In ms: the timer is never set to less than this time. */
 const LEAST = 50
 
 export class KeepAlive {

@@ -40,7 +40,7 @@ export interface PartyPort extends LockPort {
    * returned function is called.
    */
   onEnded(id: string, run: (result: PartyResult) => void): () => void
-  /** The waits of this store of which the cluster has, or may have, a wait record. */
+  /** The waits that this store has begun. For each of them, the cluster has stored a record, or may have. */
   readonly parties: Set<object>
 }
 

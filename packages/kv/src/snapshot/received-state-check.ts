@@ -41,7 +41,10 @@ export class StateStream {
     return this.#metaRow
   }
 
-  /** Takes a piece of the stream. Returns the checked rows of this piece, as views. */
+  /**
+   * Takes a piece of the stream. Returns the rows of all frames that are complete with this piece, after
+   * their checks. The keys and values are parts of the received bytes, and no copies.
+   */
   push(piece: Uint8Array): Row[] {
     return this.#frames.push(piece).flatMap((frame) => this.#frame(frame))
   }

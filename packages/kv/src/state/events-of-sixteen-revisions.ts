@@ -16,7 +16,7 @@ export const LEAST: number = TABLE
 
 export class EventGroup {
   readonly first: number
-  /** The stored row. The bytes after `end` are not used yet. */
+  /** The bytes of the row, as the store keeps them. The bytes after `end` are free for more events. */
   bytes: Buffer
   end: number
   /** True if the row is in the store, or in the batch that is being written. */

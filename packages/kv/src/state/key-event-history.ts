@@ -26,7 +26,7 @@ import {
   writeEvents,
 } from './event-row-format.js'
 import type { Meta } from './meta-row.js'
-import { LargeEvents } from './large-events.js'
+import { LargeEvents } from './unwritten-large-event-rows.js'
 import { BufferPool } from './buffer-pool.js'
 import type { RowSetHash } from './row-set-hash.js'
 import { RevisionCounts } from './revision-event-counts.js'

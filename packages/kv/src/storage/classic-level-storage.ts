@@ -18,7 +18,7 @@ import { SPACE } from '../keyspaces.js'
 import { BatchRows, bytesOf, LOG_BYTES, BATCH_ROWS } from './lost-batch-detection.js'
 import { type Files, nodeFiles, sizeOf, syncFolder } from './file-operations.js'
 import { EventLog } from './event-log.js'
-import { decodeValidEnd, encodeValidEnd, VALID_END_KEY } from './event-log-format.js'
+import { decodeValidEnd, encodeValidEnd, VALID_END_KEY } from './event-log-file-format.js'
 import { RowsWithEventLog, split } from './level-and-event-log-row-store.js'
 import {
   type Level,
@@ -57,9 +57,10 @@ const OPTIONS = {
   writeBufferSize: LOG_BYTES,
   blockSize: 4 * 1024,
   maxFileSize: 1024 * 1024,
-  // The most open files. LevelDB uses ten of them for other files than tables. Its table cache distributes
-  // the other 144 over sixteen parts, by a hash of the table number. With seven tables in a part, some parts
-  // were too small for 60 tables, and a get took 1.5 times as long.
+  // The limit of open files. LevelDB uses ten of them for files that are not tables. Its table cache splits
+  // the other 144 into sixteen parts with room for nine tables each, and a hash of the table number chooses
+  // the part. With room for only seven tables, some parts were full with 60 tables, and a get took 1.5 times
+  // as long.
   maxOpenFiles: 154,
 } as const
 

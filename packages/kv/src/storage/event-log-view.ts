@@ -3,7 +3,7 @@
 import { elementAt, EMPTY, binary, fromBinary } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { EventLogFile } from './event-log-file.js'
-import type { ValidEnd } from './event-log-format.js'
+import type { ValidEnd } from './event-log-file-format.js'
 import type { Row, RowPage, RowRange } from './row-store-interface.js'
 import { damagedRow } from './stored-row-checksum.js'
 

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { Folders } from '../testing/temporary-folders.js'
-import { decodeValidEnd, encodeValidEnd, type ValidEnd } from './event-log-format.js'
+import { decodeValidEnd, encodeValidEnd, type ValidEnd } from './event-log-file-format.js'
 import { EventLog } from './event-log.js'
 import { CHECKSUM_BYTES, withChecksum } from './stored-row-checksum.js'
 
@@ -226,8 +226,8 @@ test('J4: a view reads its rows also after their file was removed', async () => 
   await eventLog.close()
 })
 
-// Without this law: LevelDB returns the valid end with a changed bit, a later file seems to be the first one, and
-// the files before it are removed with their events.
+// Without this law: LevelDB returns the valid end with a changed bit, a later file seems to be the first one,
+// and the files before it are removed with their events.
 test('D18: the valid end is refused with ERR_CORRUPT for any changed bit, and for any byte too few or too many', () => {
   const validEnd = { first: 3, last: 7, end: 8_400_123, checksum: 0xdeadbeef }
   const { value } = encodeValidEnd(validEnd)

@@ -28,7 +28,7 @@ import {
   encodeHeader,
   headerChecksum,
   readFrames,
-} from './event-log-format.js'
+} from './event-log-file-format.js'
 import { type Index, EventLogView, type Pending, type ValueLocation } from './event-log-view.js'
 import type { RowChange } from './row-store-interface.js'
 import { valueBytes } from './row-value-of-parts.js'

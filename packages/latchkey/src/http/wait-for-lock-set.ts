@@ -26,7 +26,7 @@ export interface LockSetRequest {
   /** In ms. `null` means one attempt without a wait. */
   readonly wait: number | null
   readonly context: ContextArg
-  /** A name of the caller, by which the cluster finds deadlocks between callers. */
+  /** The flow that the caller names. The cluster uses it to find deadlocks between callers. */
   readonly flow: FlowArg | undefined
   /** The session whose end also ends the holds. */
   readonly session: string | undefined

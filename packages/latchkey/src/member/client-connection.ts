@@ -1,6 +1,6 @@
 // Driver: the connection of one client, which runs in this process or elsewhere. Other code has already
 // checked the form of each request. This file sends commands to the log or to the leader, reads to
-// client-reads.ts, and watches to client-watches.ts.
+// reads-and-views-of-connection.ts, and watches to client-watches.ts.
 
 import type { Link, LinkReply, LinkRequest } from '@latchkey/client'
 import { fitsRecord, isPlainPut, type KvStore, RecordSource, sentForm } from '@latchkey/kv'
@@ -22,7 +22,7 @@ import {
 } from '@latchkey/protocol'
 import type { Outcome, RaftNode } from '@latchkey/raft'
 import type { Admin } from './admin-calls.js'
-import { ClientReads } from './client-reads.js'
+import { ClientReads } from './reads-and-views-of-connection.js'
 import { ClientWatches } from './client-watches.js'
 import { type SourceCounters, TimedRequests } from './call-counters.js'
 import { ConnectionTraces } from './traced-requests-of-connection.js'

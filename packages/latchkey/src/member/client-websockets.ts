@@ -19,7 +19,7 @@ import {
 } from '@latchkey/protocol'
 import { GREETING_LIMIT, watchStranger } from '@latchkey/raft'
 import { type RawData, type WebSocket, WebSocketServer } from 'ws'
-import { FrameScan } from './websocket-frame-scan.js'
+import { FrameScan } from './incomplete-websocket-message-bytes.js'
 import { Outbox } from './replies-to-connection.js'
 import type { UnreadBytesLimit } from './unread-bytes-limit.js'
 import { ANONYMOUS, type Identity } from './identity-and-rights.js'

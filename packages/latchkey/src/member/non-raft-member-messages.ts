@@ -150,7 +150,7 @@ const isSpaceName = (value: unknown): value is SpaceName =>
   (SPACE_NAMES as readonly unknown[]).includes(value)
 const copyOf = (value: Uint8Array | null): Uint8Array | undefined =>
   value === null ? undefined : copyBytes(value)
-/** A message with more key spaces is refused. */
+/** A message that lists more key spaces (groups of rows) than this limit is refused. */
 const MOST_SPACES = 64
 const isSpace = (pair: unknown): pair is [string, string] =>
   Array.isArray(pair) && pair.length === 2 && pair.every((part) => text(part) && part !== '__proto__')

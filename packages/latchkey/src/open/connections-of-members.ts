@@ -1,5 +1,5 @@
 // Driver: accepts the connections of other members and connects to other members. The member may be closed
-// and opened again, but this object exists as long as the port.
+// and opened again. This object is not replaced then: it exists as long as the process listens on its port.
 
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'

@@ -99,9 +99,9 @@ export class HttpRequests {
 
   /**
    * Handles a request for another protocol as a plain HTTP request. `take` gives the connection to Node's
-   * server a second time, which reads the request without its Upgrade header. After an unanswered request,
-   * Node would never write the answer to this request, so the connection is closed. No known client sends
-   * such requests.
+   * server a second time, which reads the request without its Upgrade header. If an
+   * earlier request of the connection is still unanswered, Node would never write the second answer. Then the
+   * connection is closed instead. No known client sends an Upgrade header before it has all earlier answers.
    */
   again(request: IncomingMessage, socket: Duplex, head: Buffer, take: () => void): void {
     const before = this.#connections.get(socket)

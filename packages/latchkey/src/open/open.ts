@@ -61,8 +61,8 @@ async function openStore(options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
 }
 
 /**
- * In ms. If another process has the port, this process waits at most this long for a lock of the directory. A
- * starting process locks its directory less than this time after it has opened its port.
+ * In ms. If another process has the port, this process waits at most this long to see whether that process
+ * locks the directory. A starting process locks its directory within this time after it has opened its port.
  */
 const START_MS = 500
 /** In ms, between two tests of the lock. */
@@ -70,8 +70,8 @@ const LOOK_MS = 20
 
 /**
  * If two processes start with the same options, the second process fails at the port. A moment later, the
- * first process has locked the directory. So this function waits for the lock and throws ERR_DIR_LOCKED,
- * which names the cause.
+ * first process has locked the directory. So this function waits until the directory is locked, and
+ * throws ERR_DIR_LOCKED, which names the cause.
  */
 async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
   if (dir === undefined || !isLatchkeyError(error, 'ERR_BUSY')) throw error

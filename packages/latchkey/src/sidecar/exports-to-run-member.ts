@@ -4,4 +4,4 @@
 export { jsonLogger } from '@latchkey/daemon'
 export { openMember } from '../open/index.js'
 export { Reloader } from './certificate-and-token-reloader.js'
-export { Sidecar } from './member-process.js'
+export { Sidecar } from './member-and-port-lifetime.js'

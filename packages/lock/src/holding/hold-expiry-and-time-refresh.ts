@@ -92,9 +92,9 @@ export class ClusterTimeRefresh {
     if (this.#joined) next = Math.min(next, SHORTEST_PAUSE)
     if (this.#items.size === 0) return
     const { bound, clock } = this.#port
-    // The interval of the reads is a third of the shortest lease. A tick reads after nine tenths of the
-    // interval. Otherwise a tick just before the end would read nothing, and the next tick would come a whole
-    // interval later.
+    // Cluster time is read once in each interval, which is a third of the shortest lease. A tick already
+    // reads when nine tenths of the interval have passed. Otherwise a tick just before the end of the
+    // interval would read nothing, and the next tick would come a whole interval later.
     if (bound.age(clock.instant()) >= this.#third * 0.9) this.#read()
     this.#arm(Math.min(next, this.#untilRead()))
   }

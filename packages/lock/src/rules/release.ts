@@ -1,4 +1,5 @@
-// Rule: ends a hold or a wait for its owner or for an operator (docs/locks.md, sections 3 and 7).
+// Rule: ends a hold, or a place in the queue, at the request of its owner or of an operator (docs/locks.md,
+// sections 3 and 7).
 
 import type { OwnerResult, TicketArg, TicketResult, TryLockResult } from '@latchkey/protocol'
 import {

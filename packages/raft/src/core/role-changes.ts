@@ -107,6 +107,9 @@ export function becomeLeader(state: State): void {
   appendOwn(state, 'empty', new Uint8Array(0))
 }
 
-/** A member that has lost acknowledged entries counts with the index 0. */
+/**
+ * Returns the index up to which a member has the log. It is 0 for an unknown member, and for a member that
+ * has lost entries that it had acknowledged ('refused').
+ */
 const counted = (peer: Progress | undefined): number =>
   peer === undefined || peer.state === 'refused' ? 0 : peer.match

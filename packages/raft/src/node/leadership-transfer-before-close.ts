@@ -13,8 +13,8 @@ import type { Clock, Timer } from '@latchkey/base'
 import type { RaftNode } from './node.js'
 
 /**
- * In ms, how often this file checks the transfer. The core gives up a target after an election timeout, and
- * then the next target is asked.
+ * In ms, the interval at which the transfer is checked. The core gives up a target after an election timeout,
+ * and then the next target is asked.
  */
 const LOOK_MS = 10
 

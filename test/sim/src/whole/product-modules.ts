@@ -7,7 +7,7 @@ import type * as entryRecords from '../../../../packages/kv/dist/commands/log-en
 import type * as stateMachine from '../../../../packages/kv/dist/key-value-state-machine.js'
 import type * as lockTables from '../../../../packages/kv/dist/rules/tables-for-lock-rules.js'
 import type * as eventLog from '../../../../packages/kv/dist/storage/event-log.js'
-import type * as eventLogFormat from '../../../../packages/kv/dist/storage/event-log-format.js'
+import type * as eventLogFormat from '../../../../packages/kv/dist/storage/event-log-file-format.js'
 import type * as rowsWithEventLog from '../../../../packages/kv/dist/storage/level-and-event-log-row-store.js'
 import type * as simulatedRows from '../../../../packages/kv/dist/storage/simulated-row-store.js'
 import type * as eventLogOnDisk from '../../../../packages/kv/dist/testing/event-log-on-simulated-disk.js'

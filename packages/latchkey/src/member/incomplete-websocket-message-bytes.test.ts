@@ -3,7 +3,7 @@
 
 import { seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import { FrameScan } from './websocket-frame-scan.js'
+import { FrameScan } from './incomplete-websocket-message-bytes.js'
 
 interface Frame {
   readonly payload: number

@@ -1,12 +1,12 @@
-// Test: the reads and the watches of one client connection: what waits for the leader's confirmation, which views
-// a connection may use, and the limits of their number.
+// Test: the reads and the watches of one client connection: what waits for the leader's confirmation, which
+// views a connection may use, and the limits of their number.
 
 import { EMPTY, utf8 } from '@latchkey/base'
 import { CAPS, LatchkeyError, type LinkReply, READ, type Read } from '@latchkey/protocol'
 import { ManualClock } from '@latchkey/raft/memory'
 import { expect, test } from 'vitest'
 import { errorCodeIn } from './call-counters.js'
-import { ClientReads } from './client-reads.js'
+import { ClientReads } from './reads-and-views-of-connection.js'
 import { ClientWatches } from './client-watches.js'
 import type { Identity } from './identity-and-rights.js'
 import { ReadTurns } from './read-answer-bytes-per-turn.js'

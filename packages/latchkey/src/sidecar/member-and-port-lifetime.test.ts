@@ -19,7 +19,7 @@ import { openMember } from '../open/index.js'
 import { freePorts } from '../open/testing/free-ports.js'
 import { sidecarOptions } from './options-from-settings.js'
 import { ConfigError, resolveSettings } from './setting-values-by-precedence.js'
-import { Sidecar } from './member-process.js'
+import { Sidecar } from './member-and-port-lifetime.js'
 
 const clock = systemClock(uptime)
 const ports = { clock, logger: silentLogger, openMember }
