@@ -61,6 +61,12 @@ function runsFor(path, processes) {
 
 const packageOf = (path) => path.split('/')[1]
 
+/** Without the configuration of the run, vitest would not find tests of servers or of the browser again. */
+function configOf(run) {
+  const at = run.indexOf('--config')
+  return at < 0 ? [] : run.slice(at, at + 2)
+}
+
 export class ChangedCopy {
   #root = mkdtempSync(join(tmpdir(), 'latchkey-mutants-'))
   #report = join(this.#root, 'mutants-report.json')
@@ -132,7 +138,7 @@ export class ChangedCopy {
       return tests.length === 0 ? [files[i]] : tests.map((test) => `${files[i]}: ${test.fullName}`)
     })
     return {
-      again: files.length === 0 ? run : ['run', ...files],
+      again: files.length === 0 ? run : ['run', ...files, ...configOf(run)],
       names: names.length === 0 ? [`an endless loop or an error in vitest ${run.join(' ')}`] : names,
     }
   }
