@@ -29,7 +29,7 @@ export { Tracing } from './tracing/tracing.js'
 export type { CallMessage, WaitMessage, WorkMessage } from './tracing/diagnostics-channels.js'
 export { Engine, type EngineOptions } from './engine/engine.js'
 export type { Route } from './engine/router-interface.js'
-export type { OtherMembers } from './engine/embedded-store-fallback-link.js'
+export type { OtherMembers } from './engine/embedded-store-link-to-third-member.js'
 export { ClientStore, type StoreOptions } from './store/create-store.js'
 export type {
   EventCalls,

@@ -50,7 +50,8 @@ export class EtcdCalls {
     } catch (error) {
       if (isSameLease(error)) return { id, ttl: Number(TTL) * SECOND }
       const known = toLockError(error)
-      // No row uses this lease yet, so a grant that arrives late changes no lock.
+      // If the outcome is unknown, the error says that nothing was applied. A grant that reaches etcd later
+      // changes no lock, because no row uses this lease yet.
       throw known.code === 'ERR_OUTCOME_UNKNOWN' ? notReached(error) : known
     }
   }

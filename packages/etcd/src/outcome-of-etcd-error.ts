@@ -30,8 +30,9 @@ export const isNoLease = (error: unknown): boolean => NO_LEASE.test(messageOf(er
 export const isSameLease = (error: unknown): boolean => SAME_LEASE.test(messageOf(error))
 
 /**
- * etcd3 repeats a failed call at another server. Even if its last error is "refused", the first attempt may
- * have been applied. So no error of a call proves that the call was not applied.
+ * etcd3 repeats a failed call at another server, and reports the error of the last attempt. Even if the last
+ * connection was refused, the first attempt may have been applied. So an error of the network never proves
+ * that the call was not applied.
  */
 export function toLockError(error: unknown): LatchkeyError {
   if (isLatchkeyError(error)) return error

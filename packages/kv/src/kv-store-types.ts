@@ -51,7 +51,7 @@ export interface KvOptions {
   readonly nextTurn: (run: () => void) => void
   /**
    * Calls `run` at the end of this turn of the event loop, after the turn's messages are sent. Without
-   * `later`, the store ignores announced rows (`expect`, `expectPut`).
+   * `later`, the store does not read rows ahead of the commands that need them (`expect`, `expectPut`).
    */
   readonly later?: (run: () => void) => void
 }

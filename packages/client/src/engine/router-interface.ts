@@ -3,7 +3,7 @@
 import type { LatchkeyError, LeaderReply, LinkReply } from '@latchkey/protocol'
 import type { Dial } from '../link-interface.js'
 import type { LinkState } from './call.js'
-import type { OtherMembers } from './embedded-store-fallback-link.js'
+import type { OtherMembers } from './embedded-store-link-to-third-member.js'
 
 export type Route =
   | { readonly dial: Dial; readonly others?: OtherMembers }

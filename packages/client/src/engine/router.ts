@@ -11,7 +11,7 @@
 //   silence is certain, the store may also move to that other member. The store sends the unanswered requests
 //   of the former link again, and a late answer on the former link is still valid.
 // - an embedded store keeps the link to its own member, and uses another link only while that member is cut
-//   off from the leader (embedded-store-fallback-link.ts).
+//   off from the leader (embedded-store-link-to-third-member.ts).
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import { type LatchkeyError, type LeaderReply, type LinkReply, isLatchkeyError } from '@latchkey/protocol'
@@ -21,7 +21,7 @@ import { FailedAddresses } from './last-error-of-addresses.js'
 import { LeaderQuery } from './leader-query.js'
 import { SilenceDetector } from './silence-detector.js'
 import type { Route, RouterEvents } from './router-interface.js'
-import { FallbackLink } from './embedded-store-fallback-link.js'
+import { FallbackLink } from './embedded-store-link-to-third-member.js'
 
 /** In ms. If an attempt to connect has no answer after this time, the router also dials the next address. */
 const STAGGER = 250

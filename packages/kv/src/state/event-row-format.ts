@@ -3,14 +3,14 @@
 //
 //   group row   key     u48 first revision | u16 0
 //               value   checksum | 16 heads, of revisions first .. first + 15 | their events, in order
-//   head        u32le count of events (0: none is kept) | u32le bytes of the events | u32le hash | u16le pieces
-//               pieces 0: the events are in this row
-//               otherwise: the events are in that many rows with the key u48 revision | u16 piece, from 1 on
+//   head        u32le count of events (0: none is kept) | u32le bytes of the events | u32le hash | u16le
+//               pieces pieces 0: the events are in this row otherwise: the events are in that many rows with
+//               the key u48 revision | u16 piece, from 1 on
 //   event       u8 type (EVENT of protocol) | u16le key length | key | u32le value length | value
-//               | u32le previous length | previous            (length 0xffffffff: there is none)
+//               | u32le previous length | previous value      (length 0xffffffff: there is none)
 //
-// The head's hash covers the changes of one revision. The hash is computed from the checksums of the rows
-// before and after each change, which cover key, revision and value.
+// The head's hash covers the changes of one revision. It is computed from the checksums of the changed keys'
+// rows (key-value-row-format.ts), each as the row was before and as it is after the change.
 
 import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'
 import { APART_BYTES, type Apart, asBuffer, withApart } from '@latchkey/base'

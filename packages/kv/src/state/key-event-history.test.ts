@@ -4,7 +4,7 @@ import { EVENT } from '@latchkey/protocol'
 import { binary, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
 import type { RowChange, RowStore } from '../storage/row-store-interface.js'
-import { wholeValue } from '../storage/row-value-of-parts.js'
+import { wholeValue } from '../storage/join-parts-of-row-value.js'
 import { nextRow } from './key-value-row-format.js'
 import { GROUP, INLINE_BYTES } from './event-row-format.js'
 import { Events } from './key-event-history.js'
@@ -69,8 +69,8 @@ function scene(caps = CAPS) {
 
 const textAt = (revision: number) => `value ${revision}`
 
-// Without it: a member whose history is full reads two old values of 1 MiB from its disk for each put of such a
-// value, while everybody waits.
+// Without it: a member whose history is full reads two old values of 1 MiB from its disk for each put of such
+// a value, while everybody waits.
 test('events of large values are dropped without reading them, from a batch, from the disk and before both', () => {
   const large = 'x'.repeat(100_000)
   const one = scene({ events: 3_000, eventBytes: 1_000_000 })

@@ -9,7 +9,7 @@ const LEAST = 1024
 const MOST_COUNT = 255
 
 export class RevisionCounts {
-  /** The counts of all revisions from this one to `#next` - 1 are known. */
+  /** The arrays have an element for each revision from this one to `#next` - 1. */
   #from = 0
   #next = 0
   #sizes = new Uint32Array(LEAST)

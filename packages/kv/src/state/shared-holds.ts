@@ -9,10 +9,10 @@ interface WithRow {
 }
 
 /**
- * The holds of one key. No operation loops over all holds, so its time does not depend on their number. Two
- * holds have the same token only if callers use several fencing keys for one lock, which docs/locks.md
- * forbids. A look-up by token then finds one of the two holds, and guarded writes of the other hold are
- * refused.
+ * The holds of one key. No operation loops over all holds, so an operation takes the same time for any number
+ * of holds. A fencing key counts tokens. So two holds have the same token only if callers use different
+ * fencing keys for one lock, which docs/locks.md forbids. Then a look-up by token finds only one of the two
+ * holds, and guarded writes of the other hold are refused.
  */
 export class SharedHoldsOf<T extends WithRow> implements SharedHolds {
   permits = 0

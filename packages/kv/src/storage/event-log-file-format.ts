@@ -27,7 +27,7 @@
 import { checksum } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Row, RowChange } from './row-store-interface.js'
-import { valueBytes } from './row-value-of-parts.js'
+import { valueBytes } from './join-parts-of-row-value.js'
 import { CHECKSUM_BYTES, isIntact, setChecksum, storedChecksum, intactBody } from './stored-row-checksum.js'
 
 const MAGIC = 'LATCHROW'

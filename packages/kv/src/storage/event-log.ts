@@ -31,7 +31,7 @@ import {
 } from './event-log-file-format.js'
 import { type Index, EventLogView, type Pending, type ValueLocation } from './event-log-view.js'
 import type { RowChange } from './row-store-interface.js'
-import { valueBytes } from './row-value-of-parts.js'
+import { valueBytes } from './join-parts-of-row-value.js'
 import { damagedRow } from './stored-row-checksum.js'
 
 /**

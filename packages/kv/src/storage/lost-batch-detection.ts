@@ -12,7 +12,7 @@
 // If LevelDB loses only the last batches, the rest is a complete but older state. Raft's log shows whether
 // that state is too old (D17).
 
-import { valueBytes } from './row-value-of-parts.js'
+import { valueBytes } from './join-parts-of-row-value.js'
 import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { Row, RowChange } from './row-store-interface.js'

@@ -4,7 +4,7 @@
 import { copyBytes } from '@latchkey/base'
 import { MemoryLevel } from 'memory-level'
 import { LevelRows, operation } from './abstract-level-row-store.js'
-import { wholeValue } from './row-value-of-parts.js'
+import { wholeValue } from './join-parts-of-row-value.js'
 import type { RowBuilder, RowChange, RowStorage, RowStore } from './row-store-interface.js'
 
 export function memoryLevelStorage(): RowStorage {

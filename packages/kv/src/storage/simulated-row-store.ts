@@ -2,7 +2,7 @@
 // use this store. A synced write survives a crash. A write that was under way at the crash survives whole or
 // not at all. Every step is deterministic. (A store with { memory: true } uses memory-level-storage.ts.)
 
-import { wholeValue } from './row-value-of-parts.js'
+import { wholeValue } from './join-parts-of-row-value.js'
 import { EMPTY, assert, binary, copyBytes, fromBinary } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
 import type {

@@ -303,7 +303,7 @@ function isSmallByKind(body: Uint8Array): boolean {
   }
 }
 
-/** Undefined if the member will refuse the command. A refused command costs nothing. */
+/** Returns undefined if the command is malformed. The member refuses it without work, so it has no cost. */
 function decodedOf(body: Uint8Array): Command | undefined {
   const command = decodeCommand(body)
   return isBadCommand(command) ? undefined : command

@@ -32,7 +32,7 @@ import { type CallCounters, type CallSource, newCallCounters } from './call-coun
 import { CommandQueue } from './fair-command-queue.js'
 import { Forwarder } from './forwarded-requests.js'
 import { LeaderlessTime } from './leaderless-time.js'
-import { MemberLinks } from './store-links-without-leader.js'
+import { MemberLinks } from './store-links-between-members.js'
 import type { RequestTracer } from './request-tracer.js'
 import { RequestsOfMembers } from './requests-from-other-members.js'
 import type { Identity } from './identity-and-rights.js'

@@ -39,7 +39,7 @@ import { toOwner } from './owner-from-wire-format.js'
 import type { LockCallOptions, LockPort } from './lock-port-interface.js'
 import { Renewals } from './renewals.js'
 import { Semaphores } from './semaphores.js'
-import { splitRequests } from './split-requests.js'
+import { splitRequests } from './split-request-by-command-limits.js'
 import { Watchdog } from './renewing-watchdog.js'
 import { WebLocks } from './web-locks-api.js'
 

@@ -9,7 +9,7 @@ import { isSuccess } from './owner-from-wire-format.js'
 import type { LockPort } from './lock-port-interface.js'
 import { MOST_TRIES, RoundTrip, patienceOf, pauseOf, renewAfter } from './renewal-times.js'
 import { isWorthRetry } from './background-retry.js'
-import { splitRequests } from './split-requests.js'
+import { splitRequests } from './split-request-by-command-limits.js'
 import type { Renewal, RenewedHold, HoldValidity, Try } from './hold-validity.js'
 
 /**

@@ -47,8 +47,7 @@ function grantAt(tx: LockTransaction, key: Uint8Array, code: number, others: Uin
 
 /**
  * Returns the next waiter to serve. If the first waiter waits for a set of keys that cannot be granted yet,
- * later waiters may overtake the set. In this case, the next waiter is the first waiter that a new caller may
- * not overtake: a later waiter or the set itself.
+ * this function skips the sets that may be overtaken, and returns the first waiter that may not be overtaken.
  */
 function nextAt(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
   const first = tx.firstWaiter(key)

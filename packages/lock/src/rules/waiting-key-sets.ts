@@ -63,9 +63,9 @@ export const firstConflict = <Asked extends Pick<WaiterRow, 'key' | 'permits'>>(
   set.find(({ key, permits }) => tx.firstWaiter(key) !== undefined || !fits(tx, key, permits))
 
 /**
- * Returns the first waiter that a new caller may not overtake. A new caller may overtake waiters for sets,
- * and no other waiters. Undefined means that the new caller need not wait if its hold is compatible with the
- * present holds.
+ * Returns the first waiter that a new caller may not overtake. A new caller may overtake at most MOST_PASSED
+ * waiters, and only waiters for sets that still wait for an older hold or waiter. Undefined means that the
+ * new caller need not wait if its hold is compatible with the present holds.
  */
 export function firstNotPassed(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
   const first = tx.firstWaiter(key)

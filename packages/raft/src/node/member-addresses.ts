@@ -6,14 +6,14 @@
 // could write the new addresses to the log, and the members cannot elect one.
 //
 // Laws (M24)
-//   - the log's address is used as long as the member is connected there.
+//   - the log's address is used as long as the other member is connected there.
 //   - if the given address differs from the log's address, this member asks the process at the given address
-//     which member it is. The member must prove its cluster and its data directory (incarnation) there. If
-//     the member is not connected at the log's address an election timeout later, it is dialled at the given
-//     address. So a wrong or old list disconnects no member. If both addresses reach the same process, the
-//     log's address stays in use.
-//   - when the connection at the given address is closed, both addresses are tried again. Both addresses are
-//     also tried again if the member does not connect at the given address within an election timeout.
+//     which member it is. The process must prove that it belongs to the same cluster and has the other
+//     member's data directory. If the other member is still not connected at the log's address after an
+//     election timeout, it is dialled at the given address. So a wrong or old list disconnects no member. If
+//     both addresses reach the same process, the log's address stays in use.
+//   - both addresses are tried again when the connection at the given address is closed, or when the other
+//     member does not connect there within an election timeout.
 //   - a given address can be an earlier address of the other member, because a list of addresses in the
 //     options is often older than the log. This member asks at an earlier address only while the other member
 //     is not connected.

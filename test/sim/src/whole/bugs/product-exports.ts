@@ -27,7 +27,7 @@ import type * as eventLog from '../../../../../packages/kv/dist/storage/event-lo
 import type * as rowsWithEventLog from '../../../../../packages/kv/dist/storage/level-and-event-log-row-store.js'
 import type * as scanRows from '../../../../../packages/kv/dist/storage/scan-rows.js'
 import type * as leaderReach from '../../../../../packages/latchkey/dist/member/contact-with-leader.js'
-import type * as memberLinks from '../../../../../packages/latchkey/dist/member/store-links-without-leader.js'
+import type * as memberLinks from '../../../../../packages/latchkey/dist/member/store-links-between-members.js'
 import type * as timeBound from '../../../../../packages/lock/dist/holding/cluster-time-bound.js'
 import type * as holdValidity from '../../../../../packages/lock/dist/holding/hold-validity.js'
 import type * as renewalTimes from '../../../../../packages/lock/dist/holding/renewal-times.js'
@@ -77,7 +77,7 @@ export const inRowsWithEventLog = exportsOf<typeof rowsWithEventLog>(
 )
 export const inScanRows = exportsOf<typeof scanRows>('kv/storage/scan-rows')
 export const inLeaderReach = exportsOf<typeof leaderReach>('latchkey/member/contact-with-leader')
-export const inMemberLinks = exportsOf<typeof memberLinks>('latchkey/member/store-links-without-leader')
+export const inMemberLinks = exportsOf<typeof memberLinks>('latchkey/member/store-links-between-members')
 export const inTimeBound = exportsOf<typeof timeBound>('lock/holding/cluster-time-bound')
 export const inHoldValidity = exportsOf<typeof holdValidity>('lock/holding/hold-validity')
 export const inRenewalTimes = exportsOf<typeof renewalTimes>('lock/holding/renewal-times')

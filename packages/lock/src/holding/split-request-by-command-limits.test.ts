@@ -1,8 +1,9 @@
-// Test: a request about many holds is split only where a limit of a command asks for it, and has each item once.
+// Test: a request about many holds is split only where a limit of a command asks for it, and has each item
+// once.
 
 import { CAPS } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { splitRequests } from './split-requests.js'
+import { splitRequests } from './split-request-by-command-limits.js'
 
 interface Item {
   readonly key: Uint8Array
