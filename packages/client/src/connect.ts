@@ -90,9 +90,9 @@ function makeStore<S extends As>(
 }
 
 /**
- * Waits for the first handshake. Rejects immediately if the client's token, certificate or cluster is
- * refused, because no other address would help. After any other error, the store dials again until the
- * timeout.
+ * Waits for the first handshake. Rejects immediately if the client's token or certificate is refused, or if
+ * the given addresses cannot lead to the right cluster (ERR_WRONG_CLUSTER). After any other error, the store
+ * dials again until the timeout.
  */
 function firstHandshake(
   store: ClientStore<As>,
@@ -126,8 +126,8 @@ const abortedBy = (signal: AbortSignal) =>
   new LatchkeyError('ERR_ABORTED', undefined, { cause: signal.reason })
 
 /**
- * Returns the error of a connect that has reached no member. `foreign` is the error about an address that
- * belongs to another cluster. `foreign` is undefined if no such address has answered.
+ * Returns the error of a connect that has reached no member. `foreign` is the last error about a given
+ * address of another cluster. `foreign` is undefined if no such address has answered.
  */
 const nobody = (
   cause: unknown,

@@ -17,8 +17,8 @@ export type {
  * Laws that the engine needs:
  * - Replies arrive in a later turn or microtask than `send`, never inside of `send`.
  * - An answer comes on the link on which its request was sent, and never on another link.
- * - Some errors do not tell the outcome of a command, because the member that sent the error does not know the
- *   outcome (outcome-of-answer.ts). After such an error the engine sends the command again with the same
+ * - Some errors do not tell the outcome of a command, because the member that sent the error does not know
+ *   the outcome (outcome-of-answer.ts). After such an error the engine sends the command again with the same
  *   number, so that it is executed at most once.
  */
 export interface Link {
@@ -42,8 +42,8 @@ export interface LinkEvents {
   closed(reason: Error): void
   /**
    * Called when the member was removed from its cluster and the store has no other link. Requests that need
-   * the cluster get no answer any more. Other requests get answers. Undefined means that the member belongs
-   * to the cluster again.
+   * the cluster get no answer any more. Other requests get answers. `reason` is undefined if the member
+   * belongs to the cluster again.
    */
   memberRemoved(reason: LatchkeyError | undefined): void
   /**

@@ -143,7 +143,8 @@ export class OneCluster {
       check.catch((error: LatchkeyError) => this.#fail(error))
       return link
     }
-    // The engine does not use this link yet. If the check fails, the promise of the dial rejects.
+    // The engine does not have this link before the dial resolves. If the check fails, the dial rejects, so
+    // until then the link need not be in #links.
     this.#links.delete(link)
     try {
       await unlessAborted(check, signal)

@@ -62,7 +62,7 @@ export class Call implements DeadlineItem {
   role: CallRole = 'user'
   target: Call | undefined = undefined
 
-  /** The id of the current attempt. `live` is the link on which it was sent. */
+  /** The id of the current attempt. `live` is the link on which this attempt was sent. */
   id = 0
   live: LinkState | undefined = undefined
   /** Earlier attempts, on links that the store has left. The answer to an earlier attempt is still valid. */

@@ -60,8 +60,8 @@ export class Deadlines<Item extends DeadlineItem> {
   }
 
   /**
-   * The timer stays set, because a timer that finds nothing to do takes less time than a new timer for each
-   * call.
+   * Removes an item before its deadline. The timer stays set, because a timer that finds nothing to do takes
+   * less time than a new timer for each call.
    */
   remove(item: Item): void {
     if (item.bucket === 0) return

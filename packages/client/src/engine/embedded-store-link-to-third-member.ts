@@ -10,8 +10,8 @@
 // - the link to the own member stays open. Calls that need no leader go there, and all calls go there again
 //   as soon as the own member has contact with the leader. The third member may still answer the requests
 //   that it has received.
-// - the store leaves the third member as soon as that member knows no leader or is certainly silent. The
-//   store then sends every unanswered request again.
+// - the store leaves the third member as soon as that member knows no leader, or is certainly silent
+//   (silence-detector.ts). The store then sends every unanswered request again.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Dial } from '../link-interface.js'
@@ -33,7 +33,10 @@ interface FallbackLinkPorts {
   ownLink(): LinkState | undefined
   active(): LinkState | undefined
   dial(id: string, arrived: (live: LinkState) => void, patience: number, failed: () => void): void
-  /** If `all` is true, the unanswered requests on the link `from` are sent again. */
+  /**
+   * Makes `to` the active link. If `all` is true, the unanswered requests on the link `from` are sent again
+   * on `to`. If `all` is false, these requests wait for their answers on `from`.
+   */
   move(from: LinkState, to: LinkState, all: boolean): void
   shut(live: LinkState): void
 }

@@ -136,7 +136,7 @@ export class Engine {
 
   /**
    * Sends a call about the cluster. If `changes` is true, the call is sent again only if no member has
-   * executed it. If no answer arrives, the outcome is unknown.
+   * executed it. If no answer to a change arrives, the outcome is unknown.
    */
   admin<T>(
     call: AdminCall,
@@ -224,8 +224,9 @@ export class Engine {
   }
 
   /**
-   * The returned function returns the remaining ms of the call, or undefined if the call has no timeout. The
-   * value is at least 1, because the next request must report the timeout.
+   * Makes one deadline for a call that sends several requests. The returned function returns the ms until the
+   * deadline, or undefined if the call has no timeout. After the deadline it returns 1, so that the next
+   * request fails with the error of a timeout.
    */
   deadlineOf({ timeout }: CallOptions): () => number | undefined {
     if (timeout === undefined) return () => undefined
@@ -312,7 +313,8 @@ export class Engine {
     for (const call of this.#pending(isMeant))
       this.#pendingCalls.giveUp(call, unreachableForGood(call.callState(false, false), error))
     this.#watches.failAll(() => error)
-    // This call makes the callers that wait for a lock ask for their state, so they get the error.
+    // Each caller that waits for a lock now sends a request for the state of its wait. This request fails
+    // with the error, so the caller gets the error.
     this.grants.attached(false)
   }
 

@@ -68,9 +68,10 @@ export class LinkReports {
   }
 
   leader(live: LinkState, leader: LeaderReply): void {
-    // The id is empty while the member has not joined its cluster yet.
+    // The cluster's id is empty while the member has not joined its cluster yet.
     if (leader.clusterId !== '') this.#to.bound.setCluster(leader.clusterId)
-    // An embedded store takes the state of the cluster from its own member alone.
+    // The report of a third member says nothing about the state that an embedded store shows. An embedded
+    // store takes this state from its own member alone.
     if (live !== this.#to.activeLink.local) return this.resume()
     const before = this.#cluster
     this.#cluster = leader

@@ -40,7 +40,7 @@ const LOST_TRACK: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
 ])
 
 /**
- * Judges the answer to a command. `never` is true if the member has certainly not passed the command on.
+ * Judges the answer to an attempt of a command. `never` is true if no member has executed this attempt.
  * `uncertain` is true if an earlier attempt may have been executed.
  */
 export function judgeCommand(answer: Answer, never: boolean, uncertain: boolean): Verdict {

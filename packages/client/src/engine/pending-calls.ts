@@ -19,7 +19,7 @@ interface PendingCallsPorts {
    * or forgets the call.
    */
   gaveUp(call: Call): void
-  /** Called when the call is over, so that the answers to its earlier attempts are not needed any more. */
+  /** Called when the call is over. The answers to its earlier attempts are not needed any more. */
   forget(call: Call): void
 }
 

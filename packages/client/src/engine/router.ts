@@ -300,8 +300,8 @@ export class Router {
   }
 
   /**
-   * Tries again later, because the leader may soon be reachable. A member does not report the same leader
-   * twice, so without another attempt the store would stay at a follower until the next election.
+   * Dials the leader again later, because the leader may soon be reachable. A member does not report the same
+   * leader twice, so without another attempt the store would stay at a follower until the next election.
    */
   #preferLeaderLater(live: LinkState): void {
     this.#preferring?.cancel()
@@ -340,7 +340,10 @@ export class Router {
     else this.#moved(from, live, true)
   }
 
-  /** If `all` is true, the unanswered requests on the link `from` are sent again. */
+  /**
+   * Makes `to` the active link. If `all` is true, the unanswered requests on the link `from` are sent again
+   * on `to`. If `all` is false, these requests wait for their answers on `from`.
+   */
   #moved(from: LinkState, to: LinkState, all: boolean): void {
     this.#moving = undefined
     if (this.#closed || this.active !== from) return this.#arrived(to)
@@ -362,8 +365,8 @@ export class Router {
     this.#events.lost(live, reason)
     if (live === active) this.#replace(live)
     this.#fallbackLink?.lost(live)
-    // The requests to a third member go through the store's own member. So the link to the third member ends
-    // together with the link to the own member.
+    // Only the link to the own member of an embedded store has no url. The requests to a third member go
+    // through the own member. So the link to the third member ends together with the link to the own member.
     if (live.url === undefined && active !== undefined && active !== live) {
       active.link?.close()
       this.#lost(active, reason)

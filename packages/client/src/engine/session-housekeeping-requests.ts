@@ -13,7 +13,7 @@ interface SessionUpkeepPorts {
   opened(session: Session): void
   refused(answer: Answer, never: boolean): void
   over(session: number): void
-  /** Called when the members will not execute the number of `target` later. */
+  /** Called when it is certain that the members will not execute the call `target` later. */
   ended(target: Call): void
 }
 
@@ -36,7 +36,8 @@ export class SessionUpkeep {
   // ---- Sending requests
 
   /**
-   * If the answer is lost, the opened session ends by itself. So the request may be sent again without harm.
+   * Opens a session. If the answer is lost, the opened session ends by itself. So the request may be sent
+   * again without harm.
    */
   open(live: LinkState): void {
     if (this.#opening) return

@@ -39,7 +39,7 @@ interface SilenceDetectorPorts {
   active(): LinkState | undefined
   /** True if the member may send events or a grant, which answer no request. */
   awaits(): boolean
-  /** Called at each beat while the member is silent. */
+  /** Called at each beat while the member is silent. `sure` is true if the silence is certain. */
   suspected(live: LinkState, sure: boolean): void
   answeredAgain(live: LinkState): void
 }
@@ -143,7 +143,8 @@ export class SilenceDetector {
     this.#idle = !owed
     if (owed) return this.#arm(this.#beat)
     if (!this.#ports.awaits()) return this.stop()
-    // No answer is missing. If the member sends nothing before the next beat, that beat sends a probe.
+    // No answer is missing, but events may come. If the member sends nothing before the next beat, that beat
+    // must send a probe, so it is treated like a beat with a missing answer.
     this.#owed = true
     this.#arm(this.#timeout)
   }

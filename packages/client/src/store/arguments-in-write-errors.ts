@@ -23,7 +23,7 @@ interface NamedGuard {
 
 /**
  * Returns the first lock of the guard and its token, for the error of a refused write. The key is a copy,
- * because the caller may change its bytes after the call. For a sub, the key is without the prefix.
+ * because the caller may change its bytes after the call. The key is without the prefix of a sub.
  */
 export function guardNamed([, guard]: KeyValueCommand, { prefix }: Decoding): NamedGuard | undefined {
   const [first] = guardsOf(guard)

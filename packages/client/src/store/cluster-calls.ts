@@ -113,7 +113,7 @@ function address(url: unknown): string {
   throw new TypeError(`url must be an address such as 'ws://127.0.0.1:7001'; got ${show(url)}`)
 }
 
-/** An absent field is null on the wire. */
+/** Converts the answer to `status`. An absent field is null on the wire, and undefined for the caller. */
 export function toStatus(result: unknown): Status {
   const status = result as Status
   return {

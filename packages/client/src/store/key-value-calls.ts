@@ -94,7 +94,10 @@ export interface HoldGuard {
   knownLost(): boolean
 }
 
-/** Each call without the types that depend on the encoding. Callers get the types of `KeyValueCalls`. */
+/**
+ * The names of all calls, without the types of the calls, because these types depend on the encoding. Callers
+ * get the types of `KeyValueCalls`.
+ */
 type Untyped = { [Name in keyof (KeyValueCalls & MirrorCalls)]: unknown }
 
 class KeyValues implements Untyped {

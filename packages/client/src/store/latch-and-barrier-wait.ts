@@ -36,11 +36,11 @@ import {
 export interface PartyPort extends LockPort {
   session(): number | undefined
   /**
-   * Calls `run` when a member pushes the end of the wait with that id. Keeps the session alive until the
+   * Calls `run` when a member pushes the end of the wait `id`. Keeps the session alive until the
    * returned function is called.
    */
   onEnded(id: string, run: (result: PartyResult) => void): () => void
-  /** The waits that this store has begun. For each of them, the cluster has stored a record, or may have. */
+  /** The waits of this store. The cluster has a wait record of each of these waits, or may have one. */
   readonly parties: Set<object>
 }
 

@@ -172,8 +172,8 @@ const vacancy = (key: Bytes, revision: number): LockChange => ({
 })
 
 /**
- * True if the hold of one leader ends and the hold of the next leader begins in the same entry, so that the
- * election always has a leader.
+ * True if the hold of one leader ends and the hold of the next leader begins in the same log entry, so that
+ * the election always has a leader.
  */
 function isHandOver(events: readonly EventResult[], at: number): boolean {
   const [index, type] = elementAt(events, at)

@@ -64,7 +64,10 @@ class Rows<T> implements RangeIterator<T> {
   readonly #rows: AsyncGenerator<T, undefined>
   readonly #revision: Promise<number>
   #refuse: (error: unknown) => void = () => {}
-  /** The first row, if the caller has asked for the revision before the first row. */
+  /**
+   * The first row. Set if the caller has read `revision` before the first `next()`, because only the request
+   * for the first row shows the revision.
+   */
   #first: Promise<IteratorResult<T, undefined>> | undefined
   #isBegun = false
 
@@ -240,7 +243,7 @@ async function ask(
 ): Promise<Page> {
   const limit = Math.min(cursor.left, CAPS.pageRows)
   // The member ends a page early if the page would have too many bytes. So a request for more than one row
-  // asks the member to keep the view open.
+  // (`limit > 1` below) asks the member to keep the view open for another page.
   const part = range.part ?? (range.keysOnly ? 'keys' : 'both')
   const view = before?.view ?? 0
   const read: Read = [READ.page, view, limit > 1, cursor.start, cursor.end, range.reverse, limit, part]

@@ -7,7 +7,8 @@ import type { Engine } from '../engine/engine.js'
 /**
  * Adds the revision of the value to the error of a value that cannot be decoded. The answers of `get` and
  * `multiGet` have no revision, so the revision is read after the failure. If the key has another value at
- * that time, the error names `seen`, the revision of the read, or no revision. The promise always rejects.
+ * that time, the error names `seen`, which is the revision of the caller's read. If `seen` is undefined, the
+ * error names no revision. The promise always rejects.
  */
 export async function withRevision(
   engine: Engine,

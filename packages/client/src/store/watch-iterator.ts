@@ -102,8 +102,8 @@ export class WatchIterator<Raw, Event> implements AsyncIterableIterator<Event> {
   }
 
   /**
-   * The first `next()` call rejects with the error of the watch, if there is one. Every other call resolves
-   * to the end of the iteration.
+   * Answers a `next()` call after the end of the watch. The first of these calls rejects with the error of
+   * the watch, if there is one. Every other call resolves to the end of the iteration.
    */
   #deliverEnd(reader: Reader<Event>): void {
     const error = this.#error

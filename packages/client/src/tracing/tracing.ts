@@ -142,7 +142,7 @@ function nameOf(payload: Payload): string {
   }
 }
 
-/** Shows a name that is no text in hex. */
+/** Returns a name for a span or a message. A name that is not text is written in hex. */
 function shownName(key: Uint8Array): string {
   const name = shownKey(nameOfLockKey(key))
   const shown = typeof name === 'string' ? name : Buffer.from(name).toString('hex')

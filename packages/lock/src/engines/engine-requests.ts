@@ -38,7 +38,7 @@ interface RequestOptions extends LockCallOptions {
 
 /**
  * Whether the engine has refused the request because it came too late (EN4). The answer has the engine's
- * present time, so the request can be sent again with a new limit.
+ * present time, so the request can be sent again with a later `before`.
  */
 const isLate = (answer: Timed): boolean => 'code' in answer && answer.code === 'LATE'
 
@@ -128,10 +128,10 @@ export class EngineRequests {
   }
 
   /**
-   * Law (EN8): if an answer has a time above the computed upper bound, somebody has set the server's clock
-   * forward. A new bound is then computed from that answer. Without this law: the clock of the server jumps
-   * an hour ahead, and every new deadline is an hour above the old bound. A holder that cannot renew for a
-   * minute believes for an hour that it still holds the lock.
+   * Law (EN8): if an answer has a time above the computed upper bound of the server's time, somebody has set
+   * the server's clock forward. A new bound is then computed from that answer. Without this law: the clock of
+   * the server jumps an hour ahead, and every new deadline is an hour above the old bound. A holder that
+   * cannot renew for a minute believes for an hour that it still holds the lock.
    */
   #learn(time: number, sentAt: ReturnType<Clock['instant']>): void {
     const now = this.#clock.instant()

@@ -54,8 +54,8 @@ export interface EngineHold {
 export interface TakeRequest {
   readonly key: Uint8Array
   /**
-   * The name of the caller. The caller makes a new id for each hold. If the id already has the lock, the take
-   * adds one acquire to its hold.
+   * Names the caller. A caller makes a new id for each new hold, and uses the id of a hold to acquire its
+   * lock again. If the id already has the lock, the take adds one acquire to its hold.
    */
   readonly id: string
   readonly lease: number
@@ -118,7 +118,7 @@ export interface LockEngine {
   renew(
     list: readonly RenewRequest[],
   ): Promise<Timed & { readonly holds: readonly (EngineHold | undefined)[] }>
-  /** The hold ends with the release of its last acquire. */
+  /** Releases one acquire, or all acquires if `all` is true. The hold ends with its last acquire. */
   release(key: Uint8Array, id: string, all: boolean): Promise<ReleaseAnswer>
   /**
    * Ends the holds and the waits of these ids (EN5). Returns for each id the token of its hold, or 0 if the

@@ -171,7 +171,7 @@ export class EnginePort implements LockPort {
 
   guardedKv(_guard: () => GuardArg, _knownLost: () => boolean): KeyValueCalls<As> {
     const refuse = () => Promise.reject(new TypeError(NO_KEYS))
-    // Without `then`. Otherwise `await hold.kv` would treat the proxy as a promise.
+    // The proxy has no `then`. Otherwise `await hold.kv` would treat the proxy as a promise.
     return new Proxy({} as KeyValueCalls<As>, {
       get: (_, name) => (typeof name === 'symbol' || name === 'then' ? undefined : refuse),
     })

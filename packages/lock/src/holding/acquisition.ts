@@ -247,7 +247,8 @@ export class Acquisition implements Releasable {
   }
 
   async #reentered(before: HoldValidity, owner: OwnerResult, limit: CallLimit): Promise<Step> {
-    // An answer with a new hold proves that the earlier hold had ended. The new hold is then released.
+    // An answer with a new hold proves that the earlier hold had ended. `lose` ends this acquisition, and
+    // then the new hold of the id is also released.
     if (codeOf(owner) !== 'REENTRANT') before.lose('its hold had ended in the store')
     before.prolong(owner[1])
     if (before.held && before.remaining() < before.lease / 2) await this.#renewReentered(before, limit)
@@ -286,9 +287,10 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Whether a new hold can be used without a renewal. The deadline must be a whole lease after the cluster
-   * time of the answer. The deadline of a grant that the session has not confirmed yet may be earlier. By the
-   * upper bound of cluster time (CT6), at least half of the lease must be left.
+   * Whether a new hold can be used without a renewal. Two conditions must be true. At least half of the lease
+   * is left, by the upper bound of cluster time (CT6). The deadline is a whole lease after the cluster time
+   * of the answer: an earlier deadline means that this grant ends soon if the session sends no command
+   * (touchBy).
    */
   #isFresh(owner: OwnerResult, now: Instant): boolean {
     const { lease } = this.#terms

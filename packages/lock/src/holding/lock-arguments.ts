@@ -36,8 +36,8 @@ export const lockKeyArg = (above: Uint8Array, key: unknown): Uint8Array =>
   lockKeyOf(KIND.lock, keyArg(above, key))
 
 /**
- * Returns the first bytes of all keys of that kind whose names begin with `prefix`. null means all locks.
- * `above` is as for keyArg.
+ * Returns the bytes with which a lock key begins if the lock is of that kind and its name begins with
+ * `prefix`. null means all locks. `above` is as for keyArg.
  */
 export function prefixArg(above: Uint8Array, prefix: unknown, kind: Kind = KIND.lock): Uint8Array | null {
   const bytes = prefix === undefined ? EMPTY : copyBytes(toBound(prefix, 'prefix'))

@@ -363,8 +363,8 @@ export class Holder {
 }
 
 /**
- * Makes the error not retryable. The hold is over for this process, and the release continues in the
- * background.
+ * Makes the error of an unlock not retryable if the release continues in the background. The hold is over for
+ * this process, so the caller must not call unlock again.
  */
 function leftBehind(error: unknown): unknown {
   const goesOn = isWorthRetry(error) || isLatchkeyError(error, 'ERR_ABORTED')

@@ -88,7 +88,7 @@ export class SetAcquisition {
     this.#members = terms.list.map(([key]) => new Member(this, key))
   }
 
-  /** In the order of the keys. Empty before the keys are held. */
+  /** The validities of the holds, in the order of the keys. Empty before the keys are held. */
   get validities(): readonly HoldValidity[] {
     return this.#members.map(({ validity }) => validity).filter((one) => one !== undefined)
   }
@@ -152,8 +152,8 @@ export class SetAcquisition {
   #renewed = 0
 
   /**
-   * Takes the owners of an answer. If less than half of the lease is left, the request is sent again and
-   * renews all keys.
+   * Makes the holds of the set from an answer, which has one owner for each key. If less than half of the
+   * lease is left, returns 'again': the request is sent again and renews all keys.
    */
   async #take(owners: readonly OwnerResult[], waits: boolean, limit: CallLimit): Promise<Entered | 'again'> {
     const { port, clusterTimeRefresh: boundRenewal, renewals, watchdog } = this.#services

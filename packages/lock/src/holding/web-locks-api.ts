@@ -123,8 +123,8 @@ export class WebLocks extends HoldCalls {
 const QUERY_TIMEOUT = 5_000
 
 /**
- * Runs the callback under the hold. If the hold is lost, the request rejects immediately, as in browsers. The
- * callback may still run.
+ * Runs the callback under the hold. If the hold is lost, the request rejects immediately, as in browsers,
+ * even if the callback has not ended yet.
  */
 async function held<T>({ holder, validity }: Acquired, { name, mode }: Asked, run: Callback<T>): Promise<T> {
   const { signal } = validity

@@ -7,7 +7,7 @@
 //
 // | obstacle                          | when the obstacle goes away                                      |
 // |-----------------------------------|------------------------------------------------------------------|
-// | a hold that excludes the waiter   | all waiters of its flow and of its withLock call were granted    |
+// | a hold that excludes the waiter   | all waiters of the hold's flow and withLock call were granted    |
 // | the holds of a semaphore          | enough of these holds have ended to free the wanted permits      |
 // | an earlier waiter                 | that waiter was granted                                          |
 // | an earlier waiter for a set       | that waiter was granted; a waiter for a single key may also      |
@@ -68,9 +68,9 @@ interface Node {
 }
 
 /**
- * The obstacles of a node at one key. They do not block the node if the stuck obstacles together weigh at
- * most `spare`. A hold of a semaphore weighs one unit for each of its permits, and every other obstacle
- * weighs one unit.
+ * The obstacles of a node at one key. A node is one waiting caller. The obstacles do not block the node if
+ * the stuck obstacles together weigh at most `spare`. A hold of a semaphore weighs one unit for each of its
+ * permits, and every other obstacle weighs one unit.
  */
 interface Need {
   readonly key: Uint8Array

@@ -17,9 +17,9 @@ import { grantNext, remove, waitIsOver } from './queue.js'
  * before. If that member granted these locks again, it might serve the waiters for a set of keys in another
  * order than the other members.
  *
- * Law: all holds that are over end before any lock is granted again. A set of keys is granted at all of its
- * keys in one step. Otherwise the grant of a set could take a key before the end of that key's old hold was
- * reported.
+ * Law: all holds that are over end before any lock is granted again. Without this law: a set of keys is
+ * granted at all of its keys in one step. The grant takes a key whose old hold is over, but the end of the
+ * old hold was not reported yet.
  *
  * Law: the queues that lost a waiter are served last. Otherwise the next waiter would be granted a lock whose
  * lease is over but whose hold has not been ended yet. No watch would then report that this hold has expired.

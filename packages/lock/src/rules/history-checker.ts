@@ -78,7 +78,7 @@ interface Ownership {
 interface KeyHistory {
   readonly owners: Ownership[]
   readonly queue: string[]
-  /** The cluster time at which a command ended the last hold. Undefined after a grant to a waiter. */
+  /** The cluster time at which a command ended the last hold. Undefined after the next hold has begun. */
   freeSince: number | undefined
 }
 

@@ -80,7 +80,7 @@ export function refusedHeld(row: HoldRow, now: number): OwnerResult {
   return [row.id, overAt(row), overAt(row) - now, 0, 0, row.context, CODE.HELD, now]
 }
 
-/** Builds the refusal of a lock that has no holder, but an earlier waiter. */
+/** Builds the answer that refuses a lock without a holder, because an earlier caller waits for the lock. */
 export function refusedBehind(first: WaiterRow | undefined, id: string, now: number): OwnerResult {
   return [first?.id ?? id, now, 0, 0, 0, first?.context ?? null, CODE.HELD, now]
 }
