@@ -6,8 +6,8 @@
 // - An answer without an end gets some bytes at least every HEARTBEAT_MS. So proxies keep the connection
 //   open, and the member notices when the caller has disappeared. A caller that reads nothing for two
 //   heartbeats is disconnected.
-// - If an answer fails after its beginning, the connection is destroyed without the last chunk of HTTP.
-//   Without this law: the caller believes that a part of the answer is the whole answer.
+// - If an answer fails after its beginning, the connection is destroyed before the last chunk of the chunked
+//   encoding is sent. Without this law: the caller believes that a part of the answer is the whole answer.
 
 import type { ServerResponse } from 'node:http'
 import { type Clock, onAbort, type Timer } from '@latchkey/base'
@@ -30,8 +30,9 @@ export async function writeStream(
   ports: StreamPorts,
 ): Promise<void> {
   const heartbeat = isEndless ? new Heartbeat(ports.clock, response) : undefined
-  // The pieces of an endless answer end at this signal. A finite answer would be incomplete, and a caller
-  // that does not read would never get the end. In these two cases, the connection is destroyed.
+  // At this signal, the pieces of an endless answer end, and the loop below then ends the answer. But the
+  // connection is destroyed if the answer is finite, because the caller has only a part of it. The connection
+  // is also destroyed if the caller does not read, because the loop would wait for the caller.
   const offAbort = onAbort(ports.signal, () => {
     if (response.writableNeedDrain || !isEndless) response.destroy()
   })

@@ -134,8 +134,9 @@ export class CallerSessions {
   }
 
   /**
-   * If the hold is over, the caller's stream gets an event. A renewal may have reached the cluster through
-   * another member, so the deadline that this member knows proves nothing.
+   * Reads from the cluster whether the hold is still in force. If the hold is over, the stream of the session
+   * gets an event. The deadline that this member knows does not show that the hold is over, because a renewal
+   * may have reached the cluster through another member.
    */
   async #check(hold: Hold): Promise<void> {
     const { session, ticket } = hold
@@ -191,7 +192,10 @@ class Session {
     return this.ended.aborted && !isLatchkeyError(this.ended.reason, 'ERR_CLOSED')
   }
 
-  /** Events that the caller has not read count like holds, because both use memory. */
+  /**
+   * Reserves room for `count` further holds, or throws ERR_BUSY. Events that the caller has not read count
+   * like holds, because both use memory.
+   */
   reserve(count: number): void {
     if (this.holds.size + this.pending + this.#lost.length + count > CAPS.callerSessionHolds)
       throw new LatchkeyError(

@@ -20,10 +20,11 @@ export function callerOf(
 }
 
 /**
- * Whether the request comes from a page of this port, such as the web console. Its headers Origin and Host
- * then name the same host. Law: this check alone proves nothing, because a stranger can make a host name
- * resolve to this port. So refuseOrigin also checks the host name. An http page with the host name of an
- * https console may come from any server. In Sec-Fetch-Site, the browser reports such a page as another site.
+ * Returns true if the request comes from a web page that this member serves, such as the web console. The
+ * headers Origin and Host of the request then name the same host. Law: this check alone proves nothing,
+ * because a stranger can make a host name resolve to this member. So refuseOrigin also checks the host name.
+ * If the console is served over https, any server on the way can serve a page for the same host name over
+ * http. The browser reports such a page in Sec-Fetch-Site as another site.
  */
 export function isOwnPage(headers: IncomingHttpHeaders): boolean {
   const { origin, host } = headers
@@ -36,7 +37,8 @@ export function isOwnPage(headers: IncomingHttpHeaders): boolean {
 /**
  * Returns `null` if the request is allowed. Any web page can make its visitor's browser call a port on
  * loopback. But the browser sends the page's origin with every request that could change data. If the page
- * made its own host name resolve to loopback, the browser sends that name in Host.
+ * made its own host name resolve to loopback, the browser sends that name in Host. So this function checks
+ * both headers.
  */
 export function refuseOrigin(
   ports: Pick<HttpPorts, 'origins' | 'hosts'>,

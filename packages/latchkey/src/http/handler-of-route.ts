@@ -103,5 +103,5 @@ export function handlers(locks: LockRoutes): Readonly<Record<Exclude<RouteId, Ow
   }
 }
 
-/** The routes without a store. request-handler.ts answers them itself. */
+/** The routes that need no store. request-handler.ts itself answers these routes. */
 type OwnRoute = 'livez' | 'readyz' | 'metrics' | 'page' | 'pageFile'

@@ -60,7 +60,7 @@ export interface HttpPorts {
   identify(token: string | undefined, socket: Socket): Identity | LatchkeyError
   /** The browser origins whose pages may call this port. No other page may call the port. */
   readonly origins: ReadonlySet<string>
-  /** The name '' stands for the page itself. */
+  /** Returns a file of the web console. The name '' stands for the HTML page of the console. */
   pageFile?(name: string): PageFile | undefined
   /**
    * The allowed host names of the Host header, besides IP addresses and localhost. Undefined allows every

@@ -4,7 +4,8 @@ import { knownNames, refuseUnknown } from '@latchkey/protocol'
 import type { Call } from './http-route-dependencies.js'
 
 /**
- * In bytes. A context of 4 KiB, with each character escaped, fits into a body together with all other fields.
+ * In bytes. The context of a hold has up to 4 KiB. Even if each character of the context is escaped, the
+ * context fits into a body together with all other fields.
  */
 const MOST_BYTES = 64 * 1024
 

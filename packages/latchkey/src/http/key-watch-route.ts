@@ -55,7 +55,7 @@ const aheadOf = (seen: number, revision: number) =>
     `This store is only at revision ${revision}, so revision ${seen} comes from another store, or from before a restore of a backup. Begin again with initial=true.`,
   )
 
-// oxlint-disable-next-line require-yield -- an error is all that it has
+// oxlint-disable-next-line require-yield -- this generator only throws an error
 async function* refused(error: LatchkeyError): AsyncGenerator<SentEvent, undefined> {
   throw error
 }
@@ -86,7 +86,8 @@ async function* sent(watch: AsyncIterator<Event>, shown: Shown): AsyncGenerator<
 }
 
 /**
- * All events of one revision arrive together. So an event without a `next` event is the last of its revision.
+ * Only the last event of a revision gets an id. All events of one revision arrive together. So if no `next`
+ * event has arrived yet, `event` is the last event of its revision.
  */
 function sentEvent(event: Event, next: Event | undefined, shown: Shown): SentEvent {
   if (event.type === 'reset') return { data: event }

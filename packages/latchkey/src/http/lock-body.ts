@@ -25,9 +25,12 @@ export interface AcquireBody {
   readonly context: ContextArg
   /** Undefined means an exclusive hold. */
   readonly share: ShareArg | undefined
-  /** A name of the caller, by which the cluster finds deadlocks between callers. */
+  /**
+   * The flow that the caller names: work that takes its locks one at a time. The cluster finds deadlocks
+   * between flows.
+   */
   readonly flow: FlowArg | undefined
-  /** The session whose end also ends the hold. */
+  /** The session of the HTTP caller (caller-sessions.ts) whose end also ends the hold. */
   readonly session: string | undefined
 }
 

@@ -110,7 +110,8 @@ export async function lockHistory(call: Call, name: Key): Promise<Reply> {
   const limit = limitOption(call)
   const all = toLockHistory(await call.by.lockPort.read(read, limits(call)))
   const rows = all.slice(Math.max(0, all.length - limit))
-  // If rows were left out, the history is complete from the oldest row of this answer on.
+  // `sinceMillis` says for how long before now the answer contains every event. If older rows were left out,
+  // this time begins at the oldest row of the answer.
   const sinceMillis = rows.length < all.length ? (rows[0]?.agoMillis ?? 0) : all.sinceMillis
   const history = rows.map(({ context, ...row }) => ({ ...row, ...contextJson(context ?? null) }))
   return { status: 200, body: { sinceMillis, history } }

@@ -62,9 +62,10 @@ export class LockSetRoutes {
   }
 
   /**
-   * The answer says for how long the caller may rely on the set. The caller counts this time from its HTTP
-   * request, but the member counts from its command, which it sent later. So the member adds the time between
-   * request and command, as the slowest allowed clock would measure it.
+   * The answer says for how long the caller may rely on the set, counted from the caller's HTTP request. But
+   * promisedMillis counts from the last command of this member, which was sent `waitedMillis` after the first
+   * command. So the member adds this time, divided by `rate`, because the caller's clock may be slower than
+   * the clock of this member.
    */
   #granted(
     call: Call,

@@ -24,10 +24,10 @@ export function contextJson(context: ContextArg): object {
 /**
  * Returns for how many ms, counted from the sending of its request, the caller may rely on its hold.
  * Law (CT5, docs/locks.md): the caller sends its request at its local time s. `entryTime` is the cluster time
- * of an entry that was made later. At a local time t, the cluster time is at most entryTime + (t - s) * rate.
- * So the lease has not ended while t - s is less than the result. If the request caused several entries,
- * `entryTime` belongs to the first entry. The difference t - s already contains the duration of a wait, and a
- * later `entryTime` would subtract this duration a second time.
+ * of the request's log entry, which the leader made after s. At a local time t, the cluster time is at most
+ * entryTime + (t - s) * rate. So the lease has not ended while t - s is less than the result. If the request
+ * caused several log entries, `entryTime` belongs to the first entry. The difference t - s already contains
+ * the duration of a wait, and a later `entryTime` would subtract this duration a second time.
  */
 export function promisedMillis(deadline: number, entryTime: number, rate: number): number {
   return Math.max(0, Math.floor((deadline - entryTime) / rate))

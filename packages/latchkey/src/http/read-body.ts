@@ -7,8 +7,8 @@ import { TooSlow } from './http-status-of-errors.js'
 import type { RequestBodyBytes } from './http-route-dependencies.js'
 
 /**
- * In bytes. The member reads a body up to this length before it refuses the body. Many callers read a refusal
- * only after they have sent everything.
+ * In bytes. If a body is too large, the member still reads and discards up to this many bytes of the body
+ * before it refuses the body. Many callers read a refusal only after they have sent everything.
  */
 const MOST_DISCARDED = 16 * 1024 * 1024
 

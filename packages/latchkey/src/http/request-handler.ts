@@ -80,7 +80,7 @@ export class HttpRequestHandler {
       wrote: (to: ServerResponse) => this.#ports.wrote(to),
     }
     await writeStream(stream, response, ports).catch((error: unknown) => {
-      // A LatchkeyError has already been sent to the caller. Any other error is a bug.
+      // A LatchkeyError is an expected failure of the call, and is not logged. Any other error is a bug.
       if (!isLatchkeyError(error) && !end.signal.aborted) this.#ports.failed(error)
     })
   }
@@ -131,7 +131,7 @@ export class HttpRequestHandler {
       refuseUnknownQuery(route, query)
       const ports = this.#ports
       const call: Call = {
-        // A health probe has no identity, so it must not make a store.
+        // `by` is a getter, because `actAs` needs an identity and a health probe has none.
         get by() {
           return ports.actAs(caller as Identity)
         },
@@ -260,7 +260,10 @@ function refuse(
   return null
 }
 
-/** Also counts the caller as a client. A health probe does not count. */
+/**
+ * Returns the identity of the caller, or the answer that refuses the caller. An accepted caller counts as a
+ * client. This function is not called for health probes.
+ */
 function admitted(ports: HttpPorts, request: IncomingMessage, right: NeededRight): Identity | Reply {
   const caller = callerOf(ports, request, right)
   if (!(caller instanceof LatchkeyError))

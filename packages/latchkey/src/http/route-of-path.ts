@@ -7,7 +7,10 @@ import { isStream, ROUTE_IDS, type Route, type RouteId, routeAt } from './route-
 
 export interface Place {
   readonly path: string
-  /** The decoded part of the path at the name in braces. Empty if the route has no such part. */
+  /**
+   * The decoded part of the request's path that stands in the place of the name in braces. Empty if the route
+   * has no name in braces.
+   */
   readonly key: Uint8Array
   readonly routes: Readonly<Record<string, RouteId>>
   /** HEAD is allowed with GET, unless the answer is a stream. */
@@ -57,8 +60,8 @@ export function placeOf(path: string, method: string): Place | undefined {
   const plain = PLAIN.get(path)
   if (plain !== undefined) return { ...plain, key: NO_KEY }
   const here = WITH_KEY.filter(({ before }) => path.startsWith(before))
-  // A key may itself end with ':renew'. So ':renew' counts as a verb only if a route with this verb has this
-  // method.
+  // A key may itself end with ':renew'. So ':renew' counts as a verb only if a route with this verb allows
+  // the method of the request.
   const verb = here.find(
     ({ after, routes }) => after !== '' && routes[method] !== undefined && path.endsWith(after),
   )

@@ -26,9 +26,9 @@ export interface Route {
   readonly query?: Readonly<Record<string, Schema>>
   readonly headers?: readonly string[]
   readonly body?: RouteBody
-  /** The schema of a JSON answer. A text is the media type of another answer. */
+  /** The schema of the answer if the answer is JSON. Otherwise the media type of the answer. */
   readonly answer: Schema | string
-  /** Besides the statuses that every route may have. */
+  /** The statuses that this route may return, besides the statuses that every route may return. */
   readonly statuses?: readonly number[]
 }
 

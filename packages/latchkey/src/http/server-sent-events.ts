@@ -78,8 +78,8 @@ export async function* withNext<T>(
       const { done, value } = await coming
       if (done === true) return undefined
       coming = items.next()
-      // The next step of this loop reports a rejection of `coming`. If the caller stops before, an unhandled
-      // rejection would end the process.
+      // If `coming` rejects, the next step of this loop throws the error. But if the consumer stops before
+      // this step, the rejection would be unhandled, and Node would end the process.
       coming.catch(() => {})
       const next = await Promise.race([coming, NOT_YET]).catch(() => undefined)
       yield [value, next === undefined || next.done === true ? undefined : next.value]

@@ -2,8 +2,8 @@
 // has chosen the id of the set.
 //
 // Laws
-// - A pushed message about a grant is only a hint. After a hint, the caller repeats its request, and holds
-//   the set when the answer says so. The repeated request also renews every lock.
+// - A pushed message about a grant is only a hint. After a hint, this file repeats the command. The caller
+//   holds the set only if the command's answer says so. The repeated command also renews every lock.
 // - A caller that stops waiting leaves all queues. If the set was granted at the same moment, the command
 //   that leaves the queues also releases the set.
 // - This file listens for pushed messages before it sends the first request. Without this law: a lock is
@@ -26,16 +26,19 @@ export interface LockSetRequest {
   /** In ms. `null` means one attempt without a wait. */
   readonly wait: number | null
   readonly context: ContextArg
-  /** The flow that the caller names. The cluster uses it to find deadlocks between callers. */
+  /**
+   * The flow that the caller names: work that takes its locks one at a time. The cluster finds deadlocks
+   * between flows.
+   */
   readonly flow: FlowArg | undefined
-  /** The session whose end also ends the holds. */
+  /** The session of the HTTP caller (caller-sessions.ts) whose end also ends the holds. */
   readonly session: string | undefined
 }
 
 export interface LockSetResult {
-  /** The answer to the last request. 'queued' means that the wait ended without a grant. */
+  /** The answer to the last command. 'queued' means that the wait ended without a grant. */
   readonly result: TryLockAllResult
-  /** In ms, from the first request to the last. */
+  /** In ms, from the first command to the last command. If the result is 'queued', to the end of the wait. */
   readonly waitedMillis: number
 }
 
@@ -110,7 +113,10 @@ export class LockSetWait {
     return (await this.#port.command(command, this.#options).result) as TryLockAllResult
   }
 
-  /** The client engine repeats the command until a member answers, or the session ends. */
+  /**
+   * The command has no timeout. The client engine repeats the command until a member answers, or until this
+   * member's session of the cluster ends.
+   */
   #leave(): void {
     if (this.#isShared()) return
     const tickets = this.#ask.list.map(([key]): TicketArg => [key, this.#ask.id])

@@ -66,7 +66,10 @@ export class LockWait {
     this.#options = options
   }
 
-  /** If the wait ends without a grant, the call resolves to the first Owner that the caller has seen. */
+  /**
+   * If the wait ends without a grant, the promise resolves to the Owner that the first command returned. That
+   * Owner says who held the lock when the wait began.
+   */
   async acquire(): Promise<Acquired> {
     const { wait } = this.#ask
     const until = wait === null ? 0 : this.#port.clock.now() + wait
@@ -162,8 +165,9 @@ export class LockWait {
   }
 
   /**
-   * The client engine repeats the command until a member answers, or the session ends. If another call with
-   * the same lock and id waits, the place stays for that call.
+   * The command has no timeout. The client engine repeats the command until a member answers, or until this
+   * member's session of the cluster ends. If another call with the same lock and id waits, the place in the
+   * queue stays for that call.
    */
   #leave(): void {
     if (this.#isShared()) return

@@ -29,7 +29,7 @@ export interface AdminPorts {
   readonly status: () => Status
   readonly figures: () => MemberFigures
   readonly counters: (status: Status) => Metric[]
-  /** Resolves to undefined if the member is in memory. */
+  /** Resolves to undefined if the member keeps its state only in memory. */
   readonly diskUse: () => Promise<DiskUse | undefined>
   readonly ready: () => Promise<void>
   handOver(to: string | undefined): Promise<HandOver>

@@ -254,8 +254,8 @@ export class ClientConnection implements Link {
 const asItIs: HiddenFields = (answer) => answer
 
 /**
- * Returns 0 if the answer does not prove that this member leads now (CT5). The stored answer to an earlier
- * attempt proves nothing.
+ * Returns the cluster time of the log entry, or 0 if the answer does not prove that this member leads now
+ * (CT5). A stored answer to an earlier attempt proves nothing about the present leader.
  */
 export const provenTime = ({ answer, time }: Extract<Outcome, { type: 'applied' }>): number =>
   answer.fromTable ? 0 : time

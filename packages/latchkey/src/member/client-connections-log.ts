@@ -6,7 +6,7 @@
 
 import { type Clock, LimitedLines, type Logger, shortText } from '@latchkey/base'
 
-/** At most ten lines of each kind in a minute. A small cluster logs each of its clients. */
+/** At most ten lines of each kind in a minute. So a cluster with few clients still logs every client. */
 const LINES = { most: 10, every: 60_000 } as const
 
 /** The WebSocket status codes of a close without a fault, for example at the end of the client's process. */

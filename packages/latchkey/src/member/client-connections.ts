@@ -19,7 +19,7 @@ export class ClientConnections {
   readonly #shared: Shared
   readonly #open = new Set<ClientConnection>()
   readonly #attachments = new SessionAttachments<ClientConnection>()
-  /** The last index of this member's log at its opening. */
+  /** The last index of the log when this member was opened. */
   readonly #recovered: number
 
   constructor(replica: Replica, shared: Shared) {

@@ -246,7 +246,10 @@ export class ClientWebSockets {
     socket.close(1011, 'an error in this member; the log of the member describes it')
   }
 
-  /** If the client does not read its replies, the queue calls `close`. The client's reads then end too. */
+  /**
+   * If the client does not read its replies, the member's limit of unread bytes closes the socket and calls
+   * `close`. The reads of the client then end too.
+   */
   #outbox(socket: WebSocket, close: () => void): Outbox {
     const { unreadBytes, defer } = this.#ports
     let isOpen = true

@@ -27,10 +27,9 @@ export class ConnectionTimes {
   }
 
   /**
-   * Returns for how many ms the member `id` had been connected or disconnected when this member had been open
-   * for `uptimeMillis`. The result is at most `uptimeMillis`. One status passes the same `uptimeMillis` for
-   * all members. After a later look at the clock, a member could seem connected for longer than this member
-   * has been open.
+   * Returns for how many ms the member `id` has been connected, or has been disconnected. The caller reads
+   * `uptimeMillis` once for each status and passes the same number for all members. If this function read the
+   * clock again, the result could be greater than the uptime that the same status shows.
    */
   millisOf(id: MemberId, uptimeMillis: number): number {
     return Math.max(0, uptimeMillis - (this.#look(id).at - this.#openedAt))

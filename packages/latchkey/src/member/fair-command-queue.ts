@@ -36,7 +36,10 @@ const SMALL_BODY = 16 * 1024
 const SMALL_RENEWAL = 1024
 /** In bytes. The memory of a waiting command besides its body. */
 const OVERHEAD_BYTES = 1024
-/** All connections together may have this many times the limit of one connection (`mostBytes`). */
+/**
+ * The waiting commands of all connections together may have this many times as many bytes as the waiting
+ * commands of one connection (`mostBytes`).
+ */
 const MOST_FULL = 4
 
 /**
@@ -65,7 +68,10 @@ type Kind = 'sessions' | 'writes' | 'locks'
 
 class Lane {
   readonly waiting: Waiting[] = []
-  /** The cost of the commands of this sender that were sent to the log. */
+  /**
+   * Begins with the value that the constructor gets. Each waiting command of this sender adds its cost when
+   * it is sent to the log.
+   */
   served: number
   bytes = 0
   /** True while the rows of a deleteRange of this sender are counted. The later commands wait. */
@@ -258,7 +264,10 @@ export class CommandQueue {
     this.#served = 0
   }
 
-  /** The dropped commands were never in a log. */
+  /**
+   * Drops the waiting commands of a sender whose connection has closed. These commands were never in a log,
+   * so they are never applied.
+   */
   leave(sender: CommandSender): void {
     for (const lanes of Object.values(this.#lanes)) {
       const lane = lanes.get(sender)
@@ -278,7 +287,7 @@ function kindOf(body: Uint8Array): Kind {
 
 function isSmallByKind(body: Uint8Array): boolean {
   switch (opOf(body)) {
-    // 0: `opOf` cannot read the operation of an unusual encoding.
+    // `opOf` returns 0 if the body has an unusual encoding, from which `opOf` cannot read the operation.
     case 0:
     case OP.openSession:
     case OP.endSession:

@@ -20,7 +20,7 @@ interface RowSearchPorts {
   readonly clock: Clock
   /** Must give different numbers after each start of the process. */
   readonly random: Random
-  /** Undefined if the state has changed since the entry `index`. */
+  /** Makes a view of the state after the entry `index`. Undefined if the state has changed since then. */
   readonly freeze: (index: number) => Promise<StateDigest | undefined>
   readonly send: (to: string, message: Question | Answer) => void
   readonly found: (from: string, index: number, difference: Difference) => void
@@ -73,7 +73,8 @@ export class DifferentRowSearch {
 
   async #freeze(index: number): Promise<StateDigest | undefined> {
     const state = await this.#ports.freeze(index).catch(() => undefined)
-    // The state has changed, or the member has stopped. The next comparison of hashes tries again.
+    // `state` is undefined if the state has changed since the entry, or if the member has stopped. The next
+    // comparison of hashes tries again.
     if (state === undefined && this.#held?.index === index) this.#closeView()
     return state
   }

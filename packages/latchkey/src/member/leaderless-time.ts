@@ -1,7 +1,7 @@
-// Driver: measures for how long this member has known no leader. Other members may refuse this member's
-// connection and say that it was removed. This member believes the others only after a time without a leader
-// (M12). A member that did not run during its removal has no entry about the removal in its log, and no other
-// member connects to it.
+// Driver: measures for how long this member has known no leader. A member that did not run during its
+// removal has no entry about the removal in its log, and no other member connects to it. When such a member
+// connects to others, they refuse the connection and say that the member was removed. The member believes the
+// others only after a time without a leader (M12).
 //
 // Laws:
 //   - The time counts only while no leader is known. No time counts for a joining member, which knows no

@@ -125,7 +125,10 @@ class LinkToMember implements Link {
     if (this.#state !== 'over' && !this.#ports.send(message)) this.#endLater()
   }
 
-  /** A link never replies before the call of `send` has returned. */
+  /**
+   * Ends the link in a later microtask, because a link (link-interface.ts) must not call its listener inside
+   * of `send`.
+   */
   #endLater(): void {
     microtask(() => this.end(unreachable(this.to)))
   }

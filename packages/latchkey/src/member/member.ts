@@ -62,13 +62,16 @@ interface MemberPorts {
   readonly newId: () => string
   readonly note?: DirectoryNote | undefined
   readonly observer?: ReplicaPorts['observer']
-  /** Called when this member may serve clients (data-directory-in-wrong-cluster.ts). */
+  /**
+   * Called when this member has asked the unknown members for their cluster, and so may serve clients
+   * (data-directory-in-wrong-cluster.ts).
+   */
   readonly asked?: (() => void) | undefined
   /** Why no member may be added. Undefined if connections between members are authenticated. */
   readonly whyNoMembers?: (() => string | undefined) | undefined
   /** Undefined if requests are not traced. */
   readonly tracer?: RequestTracer | undefined
-  /** Undefined if the member is in memory. */
+  /** Undefined if the member keeps its state only in memory. */
   readonly diskUse?: (() => Promise<DiskUse>) | undefined
   /** Deletes this member's state and opens the member again, both after the call has returned. */
   rebuild(): void

@@ -47,14 +47,20 @@ export class OwnMembership {
     else if (this.#belonged && members.length > 0) this.#leaves()
   }
 
-  /** Other members say that this member was removed. Its own log does not contain the removal. */
+  /**
+   * Called when other members say that this member was removed, although the log of this member does not
+   * contain the removal.
+   */
   reportedByOthers(): void {
     if (this.#isReported) return
     this.#isOnlyReported = true
     this.#tell(true)
   }
 
-  /** This member knows a leader. A removal that only other members have reported was wrong. */
+  /**
+   * Called when this member has a leader. If only other members have reported its removal, that report was
+   * wrong.
+   */
   led(): void {
     if (this.#isOnlyReported) this.#tell(false)
   }

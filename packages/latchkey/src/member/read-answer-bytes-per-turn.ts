@@ -10,9 +10,9 @@ import type { Clock } from '@latchkey/base'
 
 /** In bytes. A read of this much takes about 16 ms on a slow core, far less than an election timeout. */
 const TURN_BYTES = 4 * 1024 * 1024
-/** In bytes. Each ms of a read counts as at least this many bytes. */
+/** In bytes. A read counts as at least this many bytes for each ms of its duration. */
 const BYTES_A_MS = TURN_BYTES / 16
-/** In bytes. The least that each read counts. */
+/** In bytes. Every read counts as at least this many bytes. */
 const LEAST = 100
 
 type Serve = () => number

@@ -38,7 +38,7 @@ interface Ports {
 export class ClientReads {
   readonly #ports: Ports
   readonly #tell: (reply: LinkReply) => void
-  /** A connection cannot use the views of another connection. */
+  /** The open views of this connection. A connection cannot use the views of another connection. */
   readonly #views = new Set<number>()
   #reading = 0
   #closed = false
@@ -66,7 +66,8 @@ export class ClientReads {
       if (read[0] !== READ.closeView) return this.#tell(failedReply(id, viewGone()))
       return this.#served(id, read, undefined, 0)
     }
-    // The content of a view never changes. The leader confirmed at the opening of the view.
+    // The leader confirmed that it leads when the view was opened, and the content of a view never changes.
+    // So a read of a view needs no further confirmation.
     if (stale || view !== 0) return this.#serve(id, read, 0)
     if (this.#reading >= MOST_READS) return this.#tell(refusedReply(id, new LatchkeyError('ERR_BUSY')))
     this.#reading++
@@ -83,7 +84,10 @@ export class ClientReads {
     if (!this.#closed) this.#ports.turns.run(this, () => this.#serveNow(id, read, time))
   }
 
-  /** Returns about how many bytes the answer has. LevelDB reads a page of rows outside the event loop. */
+  /**
+   * Returns about how many bytes the answer has, for the limit of each turn of the event loop. LevelDB reads
+   * a page of rows outside the event loop, so a page counts as 0.
+   */
   #serveNow(id: number, read: Read, time: number): number {
     if (this.#closed) return 0
     try {

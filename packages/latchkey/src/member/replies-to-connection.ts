@@ -37,8 +37,9 @@ export class Outbox {
   }
 
   /**
-   * Watches of the same range get the same events one after another. Their ids share one reply, so the events
-   * are sent once.
+   * Returns true if the last reply has the same events as `reply`, and adds the ids of `reply` to the last
+   * reply. Watches of the same range get the same events one after another, and so these events are sent only
+   * once.
    */
   #joins(reply: LinkReply): boolean {
     const last = this.#replies[this.#replies.length - 1]

@@ -122,7 +122,8 @@ export class RequestTrace {
   endHttp(method: string, route: string, status: number): void {
     const name = `${method} ${route}`
     this.#span?.rename(name)
-    // A status below 500 is an error of the caller, so the span does not count as failed.
+    // A status from 400 to 499 reports an error of the caller. So the span counts as failed only for a status
+    // from 500 on.
     const code = status >= 500 ? String(status) : undefined
     this.#span?.end({ 'http.route': route, 'http.response.status_code': status }, code)
     this.#ended(code, name)

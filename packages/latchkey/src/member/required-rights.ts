@@ -231,9 +231,10 @@ function lockQuery(at: Key | null, isKey: boolean): Partial<Touched> {
 }
 
 /**
- * Converts a range of stored lock keys to a range of lock names. A stored key may begin with a byte for the
- * kind of lock. If only the end has such a byte, the range contains all plain lock names from its start on,
- * and the result has no end.
+ * Converts a range of stored lock keys to a range of lock names. The stored key of a semaphore or an election
+ * begins with two bytes for its kind, but most stored keys of locks do not. If only the end of the range
+ * begins with such bytes, the range contains all locks from its start on whose keys have no such bytes. So
+ * the result has no end.
  */
 function spanOfNames([start, end]: Span): Span {
   const from = start === null ? null : nameOfLockKey(start)

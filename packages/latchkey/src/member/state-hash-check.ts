@@ -38,7 +38,10 @@ export class StateCheck {
   readonly #own: StateHashes[] = []
   /** The last hashes of each other member, which may have applied an entry earlier than this member. */
   readonly #received = new Map<string, StateHashes[]>()
-  /** `known` is true when the first different row was found. */
+  /**
+   * The members whose state differs from the state of this member. `known` is true when the first different
+   * row was found.
+   */
   readonly #different = new Map<string, { known: boolean }>()
   #seen = 0
   #timer: Timer
@@ -125,7 +128,8 @@ export function currentStateHashes(kv: KvStore): StateHashes | undefined {
   try {
     return stateHashesOf(kv.stateHash())
   } catch {
-    // The state is being replaced, or the member has stopped. Other code reports these errors.
+    // `stateHash` throws while the state is being replaced, and after a stop. Other code reports these
+    // errors.
     return undefined
   }
 }

@@ -32,7 +32,10 @@ const MOST_LINKS = 4
 interface LinksFromMembersPorts {
   readonly defer: Defer
   readonly send: (to: MemberId, message: LinkMessage) => boolean
-  /** Undefined if this member serves the store of the member `from` now. */
+  /**
+   * Returns why this member does not serve the store of the member `from` now. Undefined means that it serves
+   * the store.
+   */
   refusal(from: MemberId): string | undefined
   readonly clientConnection: (tell: (reply: LinkReply) => void, identity: Identity) => ClientConnection
 }

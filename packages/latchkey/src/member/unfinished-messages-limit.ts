@@ -46,7 +46,10 @@ interface Message {
 export class UnfinishedMessagesLimit {
   readonly #clock: Clock
   readonly #refusals: RefusalLog
-  /** The unfinished message of each connection. The last sender is the last in this map. */
+  /**
+   * The unfinished message of each connection. The connection that has been silent for the longest time is
+   * the first in this map.
+   */
   readonly #messages = new Map<Sender, Message>()
   #sum = 0
   #endingSum = 0
