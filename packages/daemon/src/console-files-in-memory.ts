@@ -17,7 +17,10 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 /** The compiler writes scripts to dist/page/. All other files of the page are in page/. */
 const FOLDERS = ['page/', 'dist/page/']
-/** The possible folders of the package, because this file is in src/, dist/ or dist/bundle/. */
+/**
+ * The folders that may be the folder of the package. This file is in src/, dist/ or dist/bundle/ of the
+ * package.
+ */
 const ROOTS = ['../', '../../'].map((way) => new URL(way, import.meta.url))
 let files: ReadonlyMap<string, PageFile> | undefined
 
@@ -27,7 +30,10 @@ export function pageFile(name: string): PageFile | undefined {
   return files.get(name === '' ? 'index.html' : name)
 }
 
-/** A request gets a file only by a name in this map, so a request cannot read any other file. */
+/**
+ * Returns all files of the page by their names. A request gets a file only from this map, so a request cannot
+ * read any other file.
+ */
 function readAll(): ReadonlyMap<string, PageFile> {
   const found = new Map<string, PageFile>()
   const root = ROOTS.find((one) => existsSync(new URL('page/index.html', one)))

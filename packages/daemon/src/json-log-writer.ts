@@ -41,7 +41,10 @@ export function jsonLogger(
   }
 }
 
-/** Longer secrets come first, because a short secret may be a part of a long secret. */
+/**
+ * Returns the texts to hide, the longest first. If a short secret that is a part of a long secret were
+ * replaced first, the rest of the long secret would stay visible.
+ */
 const hiddenOf = (secrets: readonly string[]): string[] =>
   secrets
     .filter((secret) => secret.length >= SHORTEST)

@@ -36,13 +36,19 @@ interface OwnHold extends EngineHold {
 }
 
 interface OwnPlace extends Place {
-  /** When the waiter leaves the queue if it does not ask again, by this process's clock (EN6). */
+  /**
+   * The time, by this process's clock, at which the waiter leaves the queue unless it asks again before
+   * (EN6).
+   */
   readonly until: number
 }
 
-/** How often a take starts again without a pause, if the row before the caller disappears during the take. */
+/**
+ * How many rounds one take makes without a pause. A new round begins if the row that blocks the caller
+ * (`Before.row`) is deleted during the take.
+ */
 const ROUNDS = 5
-/** In ms, the pause of a caller whose take had to start again more often than ROUNDS. */
+/** In ms, the pause before the caller takes again, if ROUNDS rounds were not enough. */
 const SOON = 20
 
 export class Contender {
@@ -212,7 +218,10 @@ export class Contender {
     })
   }
 
-  /** Confirms a renewal. `isThere` is true if the servers still have the lock on the hold's lease. */
+  /**
+   * Confirms a renewal. `isThere` is true if held/K was still on the etcd lease of the hold after the
+   * renewal.
+   */
   confirm(hold: OwnHold, deadline: number, isThere: boolean): Promise<OwnHold | undefined> {
     return this.#step(async () => {
       const present = this.#hold
@@ -358,8 +367,8 @@ export class Contender {
   }
 
   /**
-   * Called when the hold has ended for its holder. If the request to revoke the lease fails, the lease ends
-   * when its time is over.
+   * Forgets a hold that has ended for its holder, and revokes the etcd lease. If the request to revoke fails,
+   * the lease ends when its time is over.
    */
   #abandon(): undefined {
     const hold = this.#hold

@@ -50,8 +50,8 @@ export class EtcdCalls {
     } catch (error) {
       if (isSameLease(error)) return { id, ttl: Number(TTL) * SECOND }
       const known = toLockError(error)
-      // If the outcome is unknown, the error says that nothing was applied. A grant that reaches etcd later
-      // changes no lock, because no row uses this lease yet.
+      // Even if etcd may have made the lease, the caller gets an error with 'not-applied'. A lease alone
+      // changes no lock, because no row uses the lease yet.
       throw known.code === 'ERR_OUTCOME_UNKNOWN' ? notReached(error) : known
     }
   }

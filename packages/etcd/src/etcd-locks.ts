@@ -73,7 +73,7 @@ export function etcdEngine(
   of: {
     readonly prefix?: string | undefined
     readonly drift?: number | undefined
-    /** The clock of the engine. If a test compares the events of several engines, they must share one clock. */
+    /** The clock of the engine. Engines whose histories are compared must share one clock. */
     readonly time?: ClientClock
   } = {},
   end: () => void = () => {},

@@ -38,7 +38,11 @@ export interface Place {
 
 export interface Before {
   readonly hold: HeldRow | undefined
-  /** The row whose deletion may make the caller the next holder. Undefined if no row is before the caller. */
+  /**
+   * The row that blocks the caller: the row of the next waiter ahead in the queue, or held/K if no waiter is
+   * ahead. When etcd deletes this row, the caller may become the holder. Undefined if no row blocks the
+   * caller.
+   */
   readonly row: Buffer | undefined
   readonly waiters: number
   readonly isWaiting: boolean
@@ -75,8 +79,9 @@ export class LockRows {
   // ---- Transactions
 
   /**
-   * Creates the hold if the lock is free and no waiter is before the caller. A caller without a place is
-   * behind all waiters. Otherwise the transaction reads the rows before the caller.
+   * Creates the hold if the lock is free and no waiter is ahead of the caller in the queue. All waiters are
+   * ahead of a caller without a place. If the hold is not created, the transaction reads what blocks the
+   * caller: the present hold and the last waiter ahead.
    */
   take(key: Uint8Array, id: string, lease: string, info: Info, place: Place | undefined): object {
     const free = place === undefined ? noneBelow(this.waiters(key)) : firstOf(this.waiters(key), place)
@@ -115,7 +120,7 @@ export class LockRows {
   }
 
   /**
-   * Makes the operations if the hold is on this etcd lease. Otherwise the transaction reads who holds the
+   * Executes the operations if held/K is on this etcd lease. Otherwise the transaction reads who holds the
    * lock.
    */
   #change(key: Uint8Array, id: string, lease: string, operations: readonly object[]): object {
@@ -211,13 +216,16 @@ export const below = (prefix: Buffer, more: object = {}): object => ({
   request_range: { key: prefix, range_end: endOf(prefix), ...more },
 })
 
-/** A prefix of rows ends with a letter or a slash, so its range has an end. */
+/** prefixEnd returns undefined only for a prefix of 0xff bytes. No prefix of rows consists of such bytes. */
 const endOf = (prefix: Buffer): Buffer => asBuffer(prefixEnd(prefix) ?? EMPTY_VALUE)
 
 export const rowsOf = (answer: OperationAnswer | undefined): readonly EtcdRow[] =>
   answer?.response_range?.kvs ?? []
 
-/** If the last hold has expired, its token row still existed. */
+/**
+ * True if token/K existed before this take. Only a release deletes token/K, so the last hold has then
+ * expired.
+ */
 export const hadToken = (taken: TxnAnswer): boolean =>
   (taken.responses[0]?.response_put?.prev_kv ?? null) !== null
 

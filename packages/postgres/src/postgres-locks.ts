@@ -128,8 +128,9 @@ async function guard(
 ): Promise<void> {
   const { token } = hold
   const name = guardedKey(hold)
-  // The statement has no parameters, so pg sends it as one message. If no transaction is open, the statement
-  // forms a separate transaction, and now() equals statement_timestamp().
+  // now() is the start of the transaction. If no transaction is open, the statement forms a transaction of
+  // its own, so now() equals statement_timestamp(), and `alone` is true. This holds only for a statement that
+  // pg sends as one message, so the statement has no parameters.
   const bytes = `'\\x${asBuffer(name).toString('hex')}'::bytea`
   const text = `SELECT ${table}_guard(${bytes}, ${token}::bigint), now() = statement_timestamp() AS alone`
   let row: { alone: boolean } | undefined

@@ -19,8 +19,8 @@ import { CLIENT_WIRE, type Hello, type LinkReply, type LinkRequest, type Welcome
 // ---- Frames
 
 /**
- * Each call has the messages of one turn of the event loop. A new frame begins when a frame has reached
- * CAPS.frameBytes.
+ * Encodes all messages that the sender has produced in one turn of the event loop. A new frame begins when a
+ * frame has reached CAPS.frameBytes.
  */
 export const encodeRequests = (requests: readonly LinkRequest[]): Uint8Array[] =>
   frames(requests, requestPlaces)

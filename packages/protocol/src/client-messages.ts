@@ -119,8 +119,9 @@ export interface AnswerReply {
   readonly kind: 'answer'
   readonly id: number
   /**
-   * The cluster time `L` of CT5 (docs/locks.md), in ms. 0 if the answer, for example a stored answer, does
-   * not prove that the member was the leader.
+   * In ms, the cluster time that the leader gave to the answer. The client computes from it an upper bound of
+   * the present cluster time (CT5 in docs/locks.md, where this time is `L`). 0 if the answer does not prove
+   * that its sender was the leader, for example if the answer is a stored one.
    */
   readonly time: number
   /** The answer as a list, or in the encoded form that the state machine stores. */

@@ -44,18 +44,19 @@ export const OP = {
 } as const
 type Op = (typeof OP)[keyof typeof OP]
 
-/**
- * How long a key exists, in ms of cluster time. 0 means until the session that put the key ends. undefined
- * means until a call deletes the key.
- */
+/** As a LifeArg: the key exists until the session that put the key ends. */
 export const LIFE_OF_SESSION = 0
+/**
+ * How long a key exists: a ttl in ms of cluster time, or LIFE_OF_SESSION. undefined means that the key exists
+ * until a call deletes it.
+ */
 export type LifeArg = number | undefined
 
 type Key = Uint8Array
 type Data = Uint8Array
 /**
- * The write is applied only while the lock `key` (lock-names-to-keys.ts) is held with `token`. `shared`
- * allows a shared hold.
+ * The write is applied only while the lock `key` (lock-names-to-keys.ts) is held with `token`. With `shared`
+ * the hold with this token may be shared. Without `shared` only an exclusive hold counts.
  */
 export type OneGuardArg = readonly [key: Key, token: number, shared?: boolean]
 /** The guard of a write: one lock, a list of locks that must all be held, or null for no guard. */
@@ -191,14 +192,14 @@ export type Command =
     ]
   /**
    * Releases a hold (docs/locks.md, 3). With `all`, a hold that was acquired several times ends too. Answer:
-   * the owner.
+   * an OwnerResult.
    */
   | readonly [op: typeof OP.release, key: Key, id: string, token: number, all: boolean]
   /** Answer: a RenewResult. */
   | readonly [op: typeof OP.renew, list: readonly RenewalArg[]]
   /**
    * Removes the caller from the queue of the lock. If the caller already has the lock, the hold is released.
-   * Answer: the TicketResult before the command.
+   * Answer: a TicketResult with the state before the command.
    */
   | readonly [op: typeof OP.cancelWait, key: Key, id: string]
   /**
@@ -209,20 +210,20 @@ export type Command =
    * Like cancelWait for each ticket, in order. Answer: for each ticket the token of the released hold, or 0.
    */
   | readonly [op: typeof OP.releaseAll, list: readonly TicketArg[]]
-  /** Changes an exclusive hold to a shared hold with the same token. Answer: the owner. */
+  /** Changes an exclusive hold to a shared hold with the same token. Answer: an OwnerResult. */
   | readonly [op: typeof OP.downgrade, key: Key, id: string, token: number]
   /** Sets the number of permits of a semaphore. Holders keep their permits. Answer: true. */
   | readonly [op: typeof OP.resize, key: Key, of: number]
   /**
    * Changes the context of a hold. In an election the context is the value that the leader proclaims. Answer:
-   * the owner.
+   * an OwnerResult.
    */
   | readonly [op: typeof OP.proclaim, key: Key, id: string, token: number, context: ContextArg]
-  /** Gives the hold a new, higher token. Answer: the owner with the new token. */
+  /** Gives the hold a new, higher token. Answer: an OwnerResult with the new token. */
   | readonly [op: typeof OP.rotate, key: Key, id: string, token: number]
   /**
    * Ends every hold of a web lock and grants the lock to the caller, before all waiters. Answer: a
-   * TryLockResult that is never queued.
+   * TryLockResult, in which `queued` is always false.
    */
   | readonly [op: typeof OP.steal, key: Key, id: string, lease: number, context: ContextArg]
   /**
@@ -304,8 +305,8 @@ export type Read =
   | readonly [read: typeof READ.ticket, key: Key, id: string]
   | readonly [read: typeof READ.revision]
   /**
-   * Reads the holds of all locks in [start, end), with which a watch of locks begins. null means no limit on
-   * that side. Answer: a LockStateResult.
+   * Reads the holds of all locks in [start, end). null means no limit on that side. A watch of locks begins
+   * with this read, and then receives the changes after it. Answer: a LockStateResult.
    */
   | readonly [read: typeof READ.lockState, start: Key | null, end: Key | null]
   | readonly [read: typeof READ.lockHistory, key: Key]

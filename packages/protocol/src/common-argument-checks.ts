@@ -37,7 +37,7 @@ export function toKey(value: unknown, name = 'key'): Uint8Array {
 
 export const toKeyCopy = (value: unknown, name = 'key'): Uint8Array => copyBytes(toKey(value, name))
 
-/** With `bytes` or `string` the value must be text or bytes. */
+/** If `as` is 'bytes' or 'string', the value must be text or bytes. */
 export function toValue(value: unknown, as: As, name = 'value'): Uint8Array {
   const bytes = as === 'bytes' || as === 'string' ? toBytes(value, name) : encodeParsed(value, as, name)
   if (bytes.length > CAPS.valueBytes) throw tooLarge(name, bytes.length, CAPS.valueBytes)

@@ -199,7 +199,7 @@ export type ErrorCode = keyof typeof ERRORS
 /** A code's place in this list is its number on the wire. Add new codes only at the end. */
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[]
 
-/** The fields of a LatchkeyError, which explains them. */
+/** The fields of a new LatchkeyError. The class LatchkeyError explains each field. */
 export interface ErrorOptions {
   readonly cause?: unknown
   readonly outcome?: Outcome | undefined

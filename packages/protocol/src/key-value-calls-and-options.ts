@@ -195,7 +195,7 @@ export interface InitialWatchOptions<A extends As = As> extends ReadOptions<A> {
   initial: true
   /**
    * If the members no longer keep the revision that the watch needs next, the watch reports
-   * `{ type: 'reset' }` and all present keys again. Without this option it fails with ERR_COMPACTED instead.
+   * `{ type: 'reset' }` and all present keys again. Without this option the watch fails with ERR_COMPACTED.
    */
   resync?: boolean | undefined
 }

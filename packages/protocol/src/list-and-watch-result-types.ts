@@ -11,7 +11,8 @@ export interface RangeIterator<T> extends AsyncIterableIterator<T> {
   /**
    * The revision of the view. Reading this property opens the view if `next()` has not opened it yet. Then
    * iterate, or call `return()`, to close the view. The promise rejects if the iteration fails. It rejects
-   * with ERR_ABORTED if the iteration ends before it has a view. You need not handle its rejection.
+   * with ERR_ABORTED if the iteration ends before its view was opened. A rejection that you do not handle
+   * does no harm.
    */
   readonly revision: Promise<number>
 }

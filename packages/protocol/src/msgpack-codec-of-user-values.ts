@@ -95,7 +95,7 @@ function packableObject(value: Record<string, unknown>, name: string, depth: num
   return copy ?? value
 }
 
-/** Returns the same array if no element is different. */
+/** Applies `change` to each element. Returns the given array itself if `change` has changed no element. */
 function mapped(
   list: readonly unknown[],
   change: (item: unknown, at: number) => unknown,

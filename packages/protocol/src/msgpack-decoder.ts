@@ -27,7 +27,10 @@ const NOTHING = Buffer.alloc(0)
 const NO_OPTIONS: UnpackOptions = {}
 /** Some answers to clients contain maps, and some contain more values than a request may. */
 export const OF_ANSWERS: UnpackOptions = { maps: true, most: CAPS.answerValues }
-/** In elements. A longer array grows during the read, so a false length costs no memory. */
+/**
+ * Only an array of at most this many elements is allocated with its stated length. A longer array grows while
+ * its elements are read, so a false length costs no memory.
+ */
 const FEW = 32
 
 let source: Buffer = NOTHING
@@ -175,7 +178,7 @@ function readBytes(length: number): Uint8Array {
   return Buffer.from(memory, offset + take(length), length)
 }
 
-/** On every member, bytes that are not UTF-8 become U+FFFD. */
+/** Bytes that are not UTF-8 become U+FFFD. All members decode such bytes in the same way. */
 function readText(length: number): string {
   const start = take(length)
   return source.toString('utf8', start, at)

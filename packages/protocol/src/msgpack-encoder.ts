@@ -13,7 +13,7 @@ let at = 0
 const KEEP = 1024 * 1024
 const SHORT_TEXT = 64
 
-/** No other array shares the memory of the result. */
+/** The result is a copy. A later call of `pack` does not change its bytes. */
 export function pack(value: unknown): Uint8Array {
   at = 0
   write(value)

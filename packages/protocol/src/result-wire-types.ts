@@ -32,9 +32,10 @@ export type ObstacleResult =
 export type FlowLink = readonly [flow: string, key: Uint8Array]
 /**
  * The result of tryLockAll:
- * - held: the caller holds all keys. `owners` has one owner for each key.
+ * - held: the caller holds all keys. `owners` has one OwnerResult for each key.
  * - queued: the caller waits for the keys.
- * - refused: others hold a key. `owners` has the owner of that key.
+ * - refused: the caller neither holds the keys nor begins a wait. `owners` has the OwnerResult of one key
+ *   that another caller holds. If the caller already waits in the queues, `owners` is empty.
  * - broken: the caller had all keys and has lost some of them.
  * - circle: the flows in `circle` would wait for each other.
  */
@@ -58,9 +59,9 @@ export const OWNER_CODES = [
 ] as const
 
 /**
- * One item for each renewal, in order. A number is the rest of the renewed lease in ms. `now` is the cluster
- * time of the entry. An owner, without its context, stands for any other outcome, and for a hold that was
- * acquired several times.
+ * One item for each renewal, in order. A number means success, and is the rest of the renewed lease in ms.
+ * Any other outcome is an OwnerResult without the context. A hold that was acquired several times always has
+ * an OwnerResult. `now` is the cluster time of the log entry.
  */
 export type RenewResult = readonly [now: number, items: readonly (OwnerResult | number)[]]
 

@@ -29,8 +29,8 @@ export interface Status {
   applied: number
   clusterTime: number
   /**
-   * The random id of the cluster, or '' while this member does not know the id. With this id, `connect` and
-   * `open` refuse every other cluster.
+   * The random id of the cluster, or '' while this member does not know the id. If you give this id
+   * to `connect` or `open`, the call refuses every other cluster.
    */
   clusterId: string
   members: MemberStatus[]

@@ -19,8 +19,8 @@ interface Undecodable {
 }
 
 /**
- * The arguments of each error. A caller that learns the revision later makes the error again from the
- * arguments.
+ * The arguments from which `undecodable` made each error. A caller that learns the revision later makes a new
+ * error from these arguments and the revision.
  */
 const MADE_OF = new WeakMap<Error, Undecodable>()
 

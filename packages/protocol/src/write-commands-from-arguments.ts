@@ -51,7 +51,7 @@ function lifeArg(given: unknown, of: string): readonly [] | readonly [number] {
 const toLife = (ttl: unknown, name: string): number => Math.min(millis(ttl as Duration, name), CAPS.maxLife)
 const saysLife = ({ ttl, ephemeral }: WithLife): boolean => ttl !== undefined || ephemeral !== undefined
 
-/** An ephemeral key belongs to the session of its command. */
+/** True if the command puts an ephemeral key, because this key belongs to the session of the command. */
 export function bindsToSession(command: Command): boolean {
   switch (command[0]) {
     case OP.put:
@@ -286,8 +286,8 @@ function toCondition(given: unknown, as: As, at: number): ConditionArg {
 }
 
 /**
- * In other conditions, undefined means an absent key. Here an absent key counts as 0, so undefined is
- * refused.
+ * Checks the value of a condition with `as: 'number'`. In other conditions the value undefined means an
+ * absent key. With `as: 'number'` an absent key counts as 0, so undefined is refused.
  */
 function toNumber(field: string, { as, value }: Record<string, unknown>, name: string): number {
   oneOf(['number'], as, `${name}.as`)
@@ -303,7 +303,9 @@ function oneOf<Word extends string>(words: readonly Word[], value: unknown, name
   throw notOneOf(name, value, words)
 }
 
-/** The order of encoded values is not the order of their bytes: as JSON, '10' comes before '9'. */
+/**
+ * The store compares bytes, and their order is not the order of the values: the JSON text 10 comes before 9.
+ */
 const unordered = (name: string, as: As) =>
   new TypeError(
     `${name}.is can be '=' or '!=' for a value of ${as}; numbers are compared with { as: 'number' }`,

@@ -24,7 +24,7 @@ export class Votes<T> {
     return this.count(isFor) >= this.quorum
   }
 
-  /** True if no majority is possible any more. */
+  /** True if so many other answers have arrived that a majority for `isFor` is no longer possible. */
   lacks(isFor: (answer: T) => boolean): boolean {
     return this.answers.length - this.count(isFor) > this.of - this.quorum
   }

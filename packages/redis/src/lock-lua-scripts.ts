@@ -24,8 +24,8 @@ export interface Script {
 }
 
 /**
- * In ms, how long the keys of a lock are kept after its hold and its waits have ended. Until then, a late
- * release gets the answer EXPIRED.
+ * In ms, how long the keys of a lock are kept after its hold and its waits have ended. During this time, a
+ * late release gets the answer EXPIRED.
  */
 const KEPT = 60 * 60 * 1000
 /** One take deletes at most this many ended locks. */

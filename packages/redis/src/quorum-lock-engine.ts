@@ -236,7 +236,7 @@ export class QuorumEngine implements LockEngine {
     return hold !== undefined && now <= hold.deadline ? hold : undefined
   }
 
-  /** If this client has no hold of the lock, the id itself is used, which no master knows. */
+  /** Returns the vote id of the caller's hold. Without a hold, returns `id` itself, which no master knows. */
   #voteOf(key: Uint8Array, id: string): string {
     return this.#holds.get(nameOf(key, id))?.vote ?? id
   }

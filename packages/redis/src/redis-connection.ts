@@ -77,8 +77,8 @@ export class RedisConnection {
   #ready(): Promise<void> {
     const { status } = this.#client
     if (status === 'ready') return Promise.resolve()
-    // The connection pauses before the next connect, so the call fails at once. The engine tries again, and a
-    // quorum has other masters.
+    // While ioredis pauses before its next attempt to connect, each call fails at once. The engine tries
+    // again later, and a quorum has other masters.
     if (status === 'reconnecting' || status === 'close') return Promise.reject(notReached(this.#failure))
     this.#becomesReady ??= this.#connected().finally(() => {
       this.#becomesReady = undefined

@@ -52,7 +52,7 @@ export class RedisEngine extends RedisCalls implements LockEngine {
     this.#end()
   }
 
-  /** A server that does not write each hold to its disk would lose the holds at a restart. */
+  /** Rejects if the server does not write each hold to its disk, because a restart would lose the holds. */
   #durable(): Promise<void> {
     this.#checked ??= this.#checkDurable().catch((error: unknown) => {
       this.#checked = undefined
@@ -81,7 +81,10 @@ export class RedisEngine extends RedisCalls implements LockEngine {
   }
 }
 
-/** A map is a list of names and values, or an object, depending on the version of the protocol. */
+/**
+ * Decodes the reply to CONFIG GET: a list in which each name is followed by its value, or an object. The
+ * version of the Redis protocol decides which one ioredis returns.
+ */
 function pairs(reply: unknown): [string, string][] {
   if (Array.isArray(reply))
     return reply.flatMap((name: unknown, i) => (i % 2 === 0 ? [[String(name), String(reply[i + 1])]] : []))

@@ -31,8 +31,8 @@ const LONG_TIMES = 200
  * all locks again at every change.
  *
  * A view whose reads are much work for the member also sets `long`, in ms. The pause then lasts at least
- * LONG_TIMES times the duration of the read, or `long` if `long` is less. A read that takes very long has
- * mostly waited for the network.
+ * LONG_TIMES times the duration of the read, but `long` is the upper limit of this second minimum. The limit
+ * is needed because a read that takes very long has mostly waited for the network.
  */
 export class Refresher {
   readonly #read: () => Promise<void>
@@ -52,7 +52,7 @@ export class Refresher {
     this.#long = long
   }
 
-  /** Starts one read after the pause, even if it is called several times before the read. */
+  /** Starts a read after the pause. Further calls before this read start no second read. */
   soon(): void {
     if (this.#stopped || this.#cancel !== undefined) return
     if (this.#running) this.#again = true

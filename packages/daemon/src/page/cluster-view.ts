@@ -165,7 +165,8 @@ export class Overview implements View {
     try {
       text = await (await this.#console.api.response('/metrics')).text()
     } catch {
-      // The page also reads the status, more often, and then shows why the member does not answer.
+      // This failure is not shown. The page also reads the status, and if that read fails, the page shows the
+      // reason.
       return
     }
     const figures = new MetricsReading(text, now())

@@ -77,7 +77,8 @@ export class KeyList implements View {
     this.#watch = new Stream(this.#console.api, `/v1/watch?prefix=${encodedKey({ key: this.#prefix })}`, {
       event: () => this.#reader.soon(),
       opened: () => this.#reader.soon(),
-      // The list itself shows why the member refuses.
+      // Nothing is shown here. The read of the list fails with the same refusal, and the view then shows the
+      // reason.
       refused: () => {},
     })
   }

@@ -120,7 +120,10 @@ export class LockList implements View {
     for (const end of this.#ends) end()
   }
 
-  /** For each page of the list, the member reads all locks with the prefix. So the pauses are long. */
+  /**
+   * The reader makes long pauses between reads, because for each page the member reads all locks with the
+   * prefix.
+   */
   #newReader(): Refresher {
     return new Refresher(() => this.#read(), 500, 40, 2_500)
   }

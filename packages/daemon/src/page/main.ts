@@ -97,8 +97,8 @@ function askToken(problem: string | undefined): void {
 }
 
 function enter(who: Person): void {
-  // The streams of an earlier sign-in would stay open. A person signs in again after the member has refused a
-  // token.
+  // If the member has refused a token, a person signs in a second time without a reload of the page. The
+  // streams of the first sign-in are closed here, because otherwise they would stay open.
   signedIn?.history.close()
   signedIn = { api, person: who, history: new LockHistory(api, who), say }
   const out = button('Sign out', () => {
@@ -116,7 +116,9 @@ function enter(who: Person): void {
   go(false)
 }
 
-/** When this member no longer answers, the page shows the addresses of the other members to the user. */
+/**
+ * Reads the addresses of the other members. If this member stops answering, the page shows them to the user.
+ */
 async function learnOthers(): Promise<void> {
   if (signedIn === undefined || !may(signedIn.person, 'read')) return
   const { id, members, leader } = await api.get<Status>('/status').catch(() => NOTHING)

@@ -79,7 +79,9 @@ export class Api {
   }
 }
 
-/** In ms. In a cluster without a leader, a request waits this long for a leader before the request fails. */
+/**
+ * In ms. A request that is not answered within this time fails, for example while the cluster has no leader.
+ */
 const PATIENCE_MS = 15_000
 
 interface StreamPorts {
@@ -185,7 +187,7 @@ export class Stream {
     }
   }
 
-  /** Returns the text after the last complete event. */
+  /** Handles each complete event of the text. Returns the rest of the text, after the last complete event. */
   #events(text: string): string {
     const parts = text.split('\n\n')
     for (const part of parts.slice(0, -1)) this.#event(part)

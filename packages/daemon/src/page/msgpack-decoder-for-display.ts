@@ -2,7 +2,7 @@
 
 import { textOf } from './key-and-number-formatting.js'
 
-/** A value with deeper nesting or more parts is shown in hex. */
+/** A value with deeper nesting than MOST_DEPTH, or with more parts than MOST_PARTS, is shown in hex. */
 const MOST_DEPTH = 64
 const MOST_PARTS = 10_000
 

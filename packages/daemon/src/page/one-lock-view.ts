@@ -69,7 +69,8 @@ export class OneLock implements View {
     this.#ends = [
       this.#console.history.listen((lock) => {
         if (lock !== '' && lock !== this.#lock) return
-        // The watch was interrupted, so the page may have missed changes.
+        // With the name '' any lock may have changed: the watch was opened again, and the page may have
+        // missed changes.
         if (lock === '') this.#isBeforeRead = false
         this.#showHistory()
         reader.soon()
@@ -213,7 +214,7 @@ function wholeRow(shown: HTMLElement): HTMLElement {
 
 const MOST_EVENTS = 100
 
-/** Returns the beginning of the hold, and the beginning of each wait. */
+/** Returns an event for the beginning of the hold, and an event for the beginning of each wait. */
 function beginsOf(lock: Lock): LockEvent[] {
   const { id, context, contextBase64, fencingToken, sinceMillis, queue = [], at } = lock
   const whose = (who: Pick<Lock, 'context' | 'contextBase64'>) => ({

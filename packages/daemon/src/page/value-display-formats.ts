@@ -27,7 +27,10 @@ export function inForm(bytes: Uint8Array, form: Form): string | undefined {
   return read === undefined ? undefined : written(read.value)
 }
 
-/** Tabs and line ends. A value with any other control character is not shown as text. */
+/**
+ * The control characters that a text may have: tabs and line ends. A value with any other control character
+ * is not shown as text.
+ */
 const TEXT: ReadonlySet<number> = new Set([9, 10, 11, 12, 13])
 
 /** Returns the form that a person can read best. A single number is shown as text. */

@@ -14,7 +14,7 @@ interface Waiter {
   readonly id: string
   readonly context: ContextArg
   readonly since: number
-  /** When the waiter leaves the queue, if it does not ask again before. */
+  /** The time at which the waiter leaves the queue, unless it asks again before. */
   patientUntil: number
 }
 
@@ -200,8 +200,8 @@ export class LockMemory {
   }
 
   /**
-   * After an unused lock is deleted, its next hold still gets a higher token, because all locks take their
-   * tokens from one counter.
+   * Deletes the lock if it is unused. The next hold of this key still gets a higher token, because all locks
+   * take their tokens from one counter.
    */
   #forget(lock: Lock): void {
     if (lock.hold === undefined && lock.queue.length === 0) this.#locks.delete(binary(lock.key))
