@@ -125,7 +125,10 @@ export class Disk {
     this.#promised.push({ batch: this.#hardDirty ? this.#nextId : this.#hardBatch, message })
   }
 
-  /** Keeps `message` until everything that this member has written so far is durable. */
+  /**
+   * Keeps `message` until all batches that were given out before are durable. If the log begins again after a
+   * snapshot and this is not in a batch yet, keeps `message` until the next batch is durable.
+   */
   promiseAll(message: Message): void {
     this.#promised.push({ batch: this.#restart !== undefined ? this.#nextId : this.lastBatch, message })
   }

@@ -3,8 +3,8 @@
 // leader transfers its leadership, or the member is the only voter.
 //
 // Laws
-//   - a member votes once in a term, and a vote for itself counts. The vote is on disk before it is sent (E1,
-//     E4, E21).
+//   - a member gives at most one vote in a term, to itself or to another member. The vote is on disk before
+//     it is sent (E1, E4, E21).
 //   - a member refuses a candidate whose log is behind its own log (E5). A pre-vote promises nothing and
 //     changes no term.
 //   - a member that has received a message from its leader within an election timeout refuses all candidates
@@ -25,14 +25,17 @@ import type { MemberId, MessageOf } from './types.js'
  */
 const FAST_SLOTS = 8
 
-/** Only a voter may campaign, and not while a snapshot replaces its state (E14). */
+/**
+ * True if this member may campaign: the membership allows it (State.stands), this member has not lost its
+ * disk (State.mayVote), and no snapshot is being installed (E14).
+ */
 function mayCampaign(state: State): boolean {
   return state.stands && state.mayVote && state.staging?.installing !== true
 }
 
 /**
- * A leader, and a member that has received a message from its leader within an election timeout, refuse
- * candidates.
+ * True if this member refuses candidates: it leads, or it has received a message from its leader within an
+ * election timeout.
  */
 export function isSticky(state: State): boolean {
   if (state.role === 'leader') return true
@@ -179,9 +182,9 @@ export function onTimeoutNow(state: State, m: MessageOf<'timeoutNow'>): void {
 }
 
 /**
- * Called when the leader's process has ended. From now on this member does not refuse candidates because of
- * the dead leader. This member starts an election after a short wait, once in a term. If that election fails,
- * the ordinary timeout applies.
+ * Called when the leader's process has ended. From now on the dead leader is no reason to refuse candidates.
+ * This member starts an election after a short wait, once in a term. If that election fails, the ordinary
+ * timeout applies.
  */
 export function onLeaderGone(state: State, id: MemberId, term: number): void {
   if (state.role === 'leader' || id !== state.leader || term !== state.term || state.goneTerm >= term) return

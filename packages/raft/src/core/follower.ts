@@ -26,7 +26,8 @@ export function onAppend(state: State, m: MessageOf<'append'>): void {
   follow(state, m.from)
   if (!agreesAt(state, m.prevIndex, m.prevTerm)) return reject(state, m)
   takeEntries(state, m.entries)
-  // An entry that is committed on this member is in the log of each later leader.
+  // The log agrees with the leader's log at least up to this member's commit index, because each later leader
+  // has all committed entries.
   state.matched = Math.max(state.matched, m.prevIndex + m.entries.length, state.commit)
   if (m.round > state.ackRound) state.ackRound = m.round
   state.ackOwed = true
@@ -120,9 +121,9 @@ function askForSnapshot(state: State, to: string): void {
 }
 
 /**
- * Sends the acknowledgement that the leader waits for, up to the durable index. If some entries are not
- * durable yet, this member sends the acknowledgement only if `synced` is true. `synced` is true after a sync,
- * and for an answer to a snapshot that this member does not need.
+ * Sends the acknowledgement that this member owes to the leader, up to the durable index. If some entries are
+ * not durable yet, this function usually sends nothing, and is called again after their sync. With `synced`
+ * it sends even then: after a sync, and for a snapshot that this member does not need.
  */
 export function acknowledge(state: State, synced: boolean): void {
   if (!state.ackOwed || state.leader === undefined || !state.disk.hardStateDurable) return

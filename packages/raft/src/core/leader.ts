@@ -28,8 +28,8 @@ export function finishLeading(state: State): void {
   }
   pumpReads(state)
   for (const peer of leading.peers) pumpPeer(state, peer)
-  // If `rebuilding`, this leader's state machine has lost its data, so this leader can serve no client. This
-  // leader replicates its log, and then transfers the leadership.
+  // If `rebuilding`, this leader's state machine has lost its data, so this leader can serve no client. It
+  // transfers the leadership as soon as an entry of its term is committed.
   if (state.rebuilding && state.commit >= leading.firstIndex) transfer(state, undefined)
   pumpTransfer(state)
   if (leading.peers.some((peer) => peer.leaving !== undefined)) forgetRemoved(state, leading)

@@ -44,7 +44,10 @@ export function planChange(
 
 const refusal = (reason: ChangeRefusal['reason'], why: string): ChangeRefusal => ({ reason, why })
 
-/** True if the learner's durable log has all entries that were committed an election timeout ago. */
+/**
+ * True if the learner's durable log has all entries that were committed an election timeout ago, and the
+ * learner has answered within an election timeout.
+ */
 function hasKeptUp(state: State, { byId, commitSamples }: Leading, id: MemberId): boolean {
   const peer = byId.get(id)
   if (peer?.state !== 'replicate') return false

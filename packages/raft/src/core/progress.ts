@@ -8,8 +8,8 @@
 //   refused    the member has lost entries that it had acknowledged: it gets no entries, and its
 //              acknowledgements do not count
 //
-// A member that has lost its state asks for a snapshot. The leader sends this snapshot without changing the
-// state above.
+// A member whose state machine has lost its data asks for a snapshot. The leader sends this snapshot, and
+// does not change to `snapshot`.
 //
 // Laws
 //   - `match` never decreases (L9), and `next` is greater than `match`.
@@ -74,7 +74,10 @@ export interface SnapshotTransfer {
   done: boolean
   again: boolean
   since: number
-  /** True if the member asked for a snapshot because it has lost its state. Its log may still be complete. */
+  /**
+   * True if the member asked for a snapshot because its state machine has lost its data. Its log may still be
+   * complete.
+   */
   readonly asked: boolean
 }
 
@@ -137,7 +140,10 @@ export class Progress {
     this.next = this.match + 1
   }
 
-  /** The caller must have ended an earlier snapshot transfer. */
+  /**
+   * Starts a snapshot transfer. If another transfer to this member is under way, the caller must end it
+   * first.
+   */
   toSnapshot(clock: number): void {
     this.#leave()
     this.state = 'snapshot'

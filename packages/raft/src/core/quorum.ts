@@ -26,7 +26,10 @@ export function majorityValue(voters: readonly MemberId[], valueOf: (id: MemberI
   return scratch[majority(size) - 1] as number
 }
 
-/** For the values of `match`, the result is the commit index. */
+/**
+ * Returns the largest value that a quorum has reached. If `valueOf` returns match indexes, the result is the
+ * last index that is durable on a quorum.
+ */
 export function quorumValue({ voters, outgoing }: Halves, valueOf: (id: MemberId) => number): number {
   const value = majorityValue(voters, valueOf)
   return outgoing.length === 0 ? value : Math.min(value, majorityValue(outgoing, valueOf))
@@ -42,7 +45,10 @@ function hasMajority(voters: readonly MemberId[], agrees: (id: MemberId) => bool
   return count >= majority(voters.length)
 }
 
-/** 'lost': the missing votes cannot make a quorum any more. */
+/**
+ * 'open': the missing votes decide. 'lost': the candidate cannot win any more, even if all missing votes are
+ * granted.
+ */
 export function tally(halves: Halves, votes: ReadonlyMap<MemberId, boolean>): Tally {
   if (isQuorum(halves, (id) => votes.get(id) === true)) return 'won'
   return isQuorum(halves, (id) => votes.get(id) !== false) ? 'open' : 'lost'

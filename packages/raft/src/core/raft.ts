@@ -264,7 +264,7 @@ export class Raft {
     return this.state.commit
   }
 
-  /** If the log is empty, the index of the next entry. */
+  /** The index of the first entry in the log. If the log is empty, the index of the next entry. */
   get firstIndex(): number {
     return this.state.log.firstIndex
   }

@@ -64,7 +64,10 @@ function tellHere(state: State, to: string, position: LogPosition): void {
   if (state.disk.hardStateDurable && state.disk.durable >= position.index) reply(state, to, position, 0, true)
 }
 
-/** Returns the transfer to which the piece belongs, or undefined. A first piece begins a new transfer. */
+/**
+ * Returns the transfer to which the piece belongs, or undefined. While a snapshot is being installed, returns
+ * its transfer for every piece. A first piece begins a new transfer.
+ */
 function stagingFor(state: State, m: MessageOf<'snapshot'>): State['staging'] {
   const { staging } = state
   if (staging?.installing) return staging

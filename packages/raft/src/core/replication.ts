@@ -77,7 +77,8 @@ export function moveCommit(state: State, leading: Leading): boolean {
 }
 
 /**
- * A removed member also gets the commit index, because it stops once it knows that its removal is committed.
+ * Sends everything that can be sent to the peer now: appends, and the next step of a snapshot. A removed
+ * member gets the commit index too, because it stops once it knows that its removal is committed.
  */
 export function pumpPeer(state: State, peer: Progress): void {
   if (peer.state === 'probe' && !peer.probing) sendAppend(state, peer, state.options.maxAppendBytes)
@@ -142,7 +143,8 @@ export function onAppendReply(state: State, peer: Progress, m: MessageOf<'append
   if (m.rejected <= peer.match) return suspect(state, peer, m)
   // While the leader probes, it ignores answers to appends before the current probe (L9).
   if (peer.state === 'probe' && m.rejected !== peer.next - 1) return
-  // If the leader has not sent this index in this term, the answer belongs to an earlier term.
+  // Since the last probe, the leader has sent no append at this index. So the answer is for an earlier
+  // append.
   if (m.rejected >= peer.next) return
   const common = state.log.lastNotAbove(m.hintIndex, m.hintTerm).index
   peer.toProbe(Math.min(m.rejected, common + 1))
@@ -150,7 +152,7 @@ export function onAppendReply(state: State, peer: Progress, m: MessageOf<'append
 
 /**
  * Called when a member rejects an index that it has acknowledged. Usually an old answer has arrived late
- * (L9). So the leader sends a new message. If the member also rejects the new message, its disk was rolled
+ * (L9). So the leader probes this index again. If the member also rejects this probe, its disk was rolled
  * back to an old copy (D12).
  */
 function suspect(state: State, peer: Progress, m: Extract<MessageOf<'appendReply'>, { ok: false }>): void {
@@ -171,8 +173,8 @@ export function onHeartbeatReply(state: State, peer: Progress, m: MessageOf<'hea
   if (m.match > peer.match) acknowledged(state, peer, m.match)
   if (state.clock - peer.movedAt < state.options.heartbeat) return
   if (peer.state === 'probe') peer.probing = false
-  // An append was lost, or the member has restarted and does not know up to where its log agrees with the
-  // leader's log.
+  // With these indexes, either an append was lost, or the member has restarted and does not know up to where
+  // its log agrees with the leader's log. An empty append finds out which index the member needs.
   else if (peer.state === 'replicate' && (peer.match < peer.next - 1 || m.match < peer.match)) {
     peer.movedAt = state.clock
     sendAppend(state, peer, 0)

@@ -41,7 +41,10 @@ export function becomeFollower(state: State, term: number, leader: MemberId | un
   state.role = restingRole(state)
 }
 
-/** In the new term it is unknown up to where this log agrees with the leader's log. */
+/**
+ * Enters the term without a vote. `matched` starts at 0, because nobody knows yet up to where this log agrees
+ * with the log of the new term's leader.
+ */
 function newTerm(state: State, term: number): void {
   state.term = term
   state.vote = undefined

@@ -52,8 +52,8 @@ export function onPiece(state: State, piece: SnapshotPiece): void {
   const snapshot = peer?.snapshot
   if (peer === undefined || snapshot === undefined || snapshot.phase === 'waiting') return
   const { position } = piece
-  // The log was compacted after the snapshot was made. A member that installed this snapshot would
-  // immediately need another one (S9).
+  // If the log was compacted beyond the snapshot's position, the leader begins with a newer snapshot. A
+  // member that installed the old one would immediately need another one (S9).
   if (position.index < state.log.start.index) return startAgain(state, peer)
   if (snapshot.position?.index !== position.index) {
     if (piece.offset !== 0 || snapshot.phase !== 'reading') return
@@ -82,8 +82,8 @@ export function onSnapshotReply(state: State, peer: Progress, m: MessageOf<'snap
 }
 
 /**
- * Called when a member asks for any snapshot that is new enough. The member has lost its state, or cannot use
- * the snapshot that it receives.
+ * Called when a member asks for any snapshot that is new enough. The member's state machine has lost its
+ * data, or the member cannot use the snapshot that it receives.
  */
 function asked(state: State, peer: Progress): void {
   if (peer.snapshot?.again) startAgain(state, peer)
@@ -135,7 +135,10 @@ export function giveUp(state: State, peer: Progress): void {
   peer.movedAt = Number.NEGATIVE_INFINITY
 }
 
-/** The driver then closes the copy of the state from which it read the pieces. */
+/**
+ * Ends the transfer to the peer. The `endSnapshot` effect makes the driver close the copy of the state from
+ * which it read the pieces.
+ */
 export function endTransferOf(state: State, peer: Progress): void {
   if (peer.snapshot !== undefined && peer.snapshot.phase !== 'waiting') {
     state.out.push({ type: 'endSnapshot', to: peer.id })

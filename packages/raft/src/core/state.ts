@@ -155,7 +155,8 @@ export class State {
 
   out: Effect[] = []
   /**
-   * The content of the last role and membership effects. If the state differs now, this call adds an effect.
+   * The content of the last role effect and the last membership effect. If the state differs from this
+   * content at the end of a call, the call returns a new effect.
    */
   reported: {
     role: Role
@@ -178,8 +179,8 @@ export class State {
     this.term = boot.hardState.term
     this.vote = boot.hardState.vote
     this.rebuilding = boot.rebuild === true || boot.applied < boot.start.index
-    // If the state machine has lost its data, only the entries before the start of the log are known to be
-    // committed.
+    // If the state machine has lost its data, nothing is applied. The three indexes then begin at the start
+    // of the log, because the entries up to the start are certainly committed.
     this.applied = this.rebuilding ? boot.start.index : boot.applied
     this.commit = this.applied
     this.handedOut = this.applied

@@ -5,7 +5,10 @@
 
 import type { State } from './state.js'
 
-/** In ms of the election timers' clock. With zero or less the tick is due now. */
+/**
+ * Returns after how many ms of the election timers' clock the next tick is due. Zero or less means that the
+ * tick is due now.
+ */
 export function untilTick(state: State): number {
   const { leading, clock, timers } = state
   if (leading === undefined) return Math.max(state.electionAt, timers.calmAt) - clock

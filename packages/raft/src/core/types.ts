@@ -56,8 +56,8 @@ export interface Membership {
 
 export type MembershipChange =
   /**
-   * Recorded by a leader without a request of an operator. The incarnations are the random ids of the
-   * members' data directories.
+   * A new cluster gets its id, and its members get their incarnations (the random ids of their data
+   * directories). A leader proposes this change by itself, without a request of an operator.
    */
   | {
       readonly type: 'found'
@@ -117,8 +117,8 @@ export type Message = Envelope &
         readonly ok: false
         readonly rejected: number
         /**
-         * The index that the leader should probe next. The hint is the last index up to prevIndex at which
-         * the follower's term is at most prevTerm.
+         * The hint: the last index up to prevIndex at which the follower's term is at most prevTerm. The two
+         * logs cannot agree after this index. The leader uses it to choose the index of its next probe.
          */
         readonly hintIndex: number
         readonly hintTerm: number
@@ -147,7 +147,10 @@ export type Message = Envelope &
         readonly position: LogPosition
         /** How many bytes of the snapshot the member has. The next piece begins at this offset. */
         readonly offset: number
-        /** True if the snapshot is installed, or not needed. The log continues after `position`. */
+        /**
+         * True if the snapshot is installed, or not needed. The leader then sends the entries after
+         * `position`.
+         */
         readonly installed: boolean
       }
     | { readonly type: 'timeoutNow' }

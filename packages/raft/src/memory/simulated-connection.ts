@@ -20,13 +20,13 @@ export interface ConnectionOptions {
   readonly base: number
   readonly tail: number
   /**
-   * In microseconds, the shortest and the longest time after which an end without any frame closes the
+   * In microseconds, the shortest and the longest time after which an end that receives no frame closes the
    * connection.
    */
   readonly pulse: readonly [number, number]
   /**
-   * In microseconds. When one end closes or resets the connection, frames still arrive at the other end for a
-   * random time of up to `within`. `gap` later that end learns of the close.
+   * In microseconds. After one end has closed or reset the connection, frames still arrive at the other end
+   * for a random time of up to `within`. The other end learns of the close `gap` after that time.
    */
   readonly closing: { readonly within: number; readonly gap: number }
   /** Faults that a real connection never has. Raft must tolerate these faults too. */
@@ -117,12 +117,15 @@ export class MemoryConnection {
     this.#timeline.at(at, () => this.#arrive({ to, frame }))
     if (unreliable === undefined || !this.#random.chance(unreliable.duplicate)) return
     const u = this.#random.float()
-    // The connection may have become reliable before the second copy arrives.
+    // If the connection has become reliable before the second copy arrives, the copy is dropped.
     const again = () => this.#options.unreliable !== undefined && this.#arrive({ to, frame })
     this.#timeline.at(at + u * u * u * unreliable.late, again)
   }
 
-  /** All later frames of both lanes arrive after this first frame. */
+  /**
+   * Sends the first frame, which tells the receiver that the connection is open. All later frames of both
+   * lanes arrive after this frame.
+   */
   greet(to: Side): void {
     const at = this.#timeline.now + this.delay()
     this.#last.set(to * 10, at)
@@ -146,7 +149,9 @@ export class MemoryConnection {
     end.process.deliver(() => !this.#closedBySelf[to] && end.receive(frame.frame))
   }
 
-  /** Both ends learn of the reset soon, and some of the frames under way still arrive. */
+  /**
+   * Resets the connection. Both ends learn of the reset soon, and some of the frames under way still arrive.
+   */
   break(): void {
     for (const side of [0, 1] as const) this.#breakTowards(side)
   }

@@ -41,8 +41,8 @@ class Image {
 }
 
 /**
- * Which unsynced data a power loss destroys. 'some' keeps random sectors of each write. 'prefix' keeps the
- * first writes.
+ * How much unsynced data a power loss destroys. 'some': random parts of each write are kept. 'prefix': the
+ * first writes are kept whole, and perhaps a part of the next write.
  */
 export type Loss = 'none' | 'all' | 'prefix' | 'some'
 

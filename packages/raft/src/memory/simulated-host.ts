@@ -142,7 +142,7 @@ export class HostProcess {
     return this.#lastOld?.value === reading ? this.#lastOld.at : this.host.timeline.now
   }
 
-  /** In a paused process, the function runs when the process continues. */
+  /** Runs the function now. If the process is paused, the function runs when the process continues. */
   deliver(run: () => void, timer = false): void {
     if (this.dead) return
     if (this.#due > 0) this.#again(run, timer)

@@ -165,7 +165,10 @@ interface MessageCodec {
   readonly toMessage: typeof toMessage
 }
 
-/** In microseconds, the shortest and the longest time that two members need to connect. */
+/**
+ * In microseconds, the shortest and the longest time before an attempt to connect: the first attempt, the
+ * first attempt after a connection has closed, and each further attempt.
+ */
 interface DialTimes {
   readonly first: readonly [number, number]
   readonly afterEnd: readonly [number, number]
@@ -219,7 +222,8 @@ export class MemoryNetwork {
     const transport = this.#transports.get(id)
     if (transport === undefined) return
     this.#transports.delete(id)
-    // The other end may have closed a connection, and this process may not know the close yet.
+    // All connections of the process end, also those that the other end has already closed without this
+    // process knowing it yet.
     for (const connection of this.#connections.values()) {
       const side = connection.sideOf(transport.process)
       if (side !== undefined) connection.end(side, silent)

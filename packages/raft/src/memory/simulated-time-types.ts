@@ -8,7 +8,7 @@ export interface Timeline {
    * same time.
    */
   later(micros: number, run: () => void): void
-  /** If the given time has passed, the function runs now. */
+  /** Runs the function at the given time, or now if that time has passed. */
   at(micros: number, run: () => void): void
   looked?(): void
 }

@@ -32,8 +32,8 @@ import { PROOF_BYTES, type Side } from './token-proof.js'
 import type { PeerInfo } from './transport-interface.js'
 
 /**
- * This member's description of itself, built again for each handshake. The cluster's id is drawn only after
- * the first election.
+ * This member's description of itself. It is built again at each step of a handshake, because the cluster's
+ * id may be drawn during a handshake.
  */
 export interface Self {
   readonly cluster: string

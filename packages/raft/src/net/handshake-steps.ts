@@ -35,8 +35,8 @@ import type { PeerInfo } from './transport-interface.js'
 
 interface DiallingPorts {
   /**
-   * This member's description of itself. The handshake asks at each step, because the cluster's id may be
-   * drawn during a handshake.
+   * Returns this member's description of itself. The handshake calls this at each step, because the cluster's
+   * id may be drawn during a handshake.
    */
   readonly self: () => Self
   readonly admit: Admit

@@ -65,7 +65,10 @@ export class IncomingConnections {
     return true
   }
 
-  /** An error in the handler closes that connection and has no other effect. */
+  /**
+   * Returns the handler of a new WebSocket. An error that it throws closes that WebSocket and has no other
+   * effect.
+   */
   #entrance(raw: Socket, proven: () => void): (webSocket: WebSocketOf) => void {
     return this.#settings.errors.guard(
       'member',

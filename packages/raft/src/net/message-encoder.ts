@@ -1,6 +1,6 @@
 // Rule: encodes a message as an item of a frame: [type, lengths of blobs, group, term, ...fields]. Blobs are
-// the data of entries, or a piece of a snapshot. The blobs follow after all items. So an older version of
-// Latchkey can skip a message whose type it does not know.
+// the data of entries, or a piece of a snapshot. The blobs of a frame follow after all its items. By the
+// lengths, an older version of Latchkey skips the blobs of a message whose type it does not know.
 
 import { assert } from '@latchkey/base'
 import { encodeMembership } from '../core/membership.js'

@@ -101,8 +101,8 @@ export class OutgoingConnection {
   }
 
   /**
-   * An error in the handler closes this connection, and the member is dialled again. The error has no other
-   * effect.
+   * Wraps `handle`. An error that it throws closes this connection, and the member is dialled again. The
+   * error has no other effect.
    */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return this.#settings.errors.guard('dialled member', handle, () => this.#broken())
@@ -346,9 +346,9 @@ export class OutgoingConnection {
   }
 
   /**
-   * Called when the member has just dialled this member. The member is alive, so this side dials without a
-   * pause. If this side is connected to a process with another boot number, that process has ended, and this
-   * side closes the connection.
+   * Called when the peer has just dialled this member. So the peer is alive, and this side dials it without a
+   * pause. If this side is connected to a process of the peer with another boot number, that process has
+   * ended, and this side closes the connection.
    */
   knock(boot: number): void {
     if (this.#state.at === 'waiting' && this.#leaving === undefined) {

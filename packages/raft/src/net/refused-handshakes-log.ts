@@ -35,7 +35,7 @@ export class RefusedHandshakesLog {
     // A side without a proof can invent reasons, so its reasons are not part of the key. Digits are replaced
     // in all other reasons, because reasons may contain numbers that always change.
     const key = JSON.stringify([peer, by, code, proven ? reason.replace(/\d+/g, '#') : ''])
-    // Refusals of strangers have a kind of their own. So many strangers cannot suppress the log lines about
+    // Refusals of strangers have a kind of their own. Otherwise strangers could suppress the log lines about
     // members.
     const who = by === 'them' ? 'refused-us' : way === 'dialled' ? 'dialled' : proven ? 'member' : 'stranger'
     const kind = `${who}-${code}`
@@ -49,7 +49,7 @@ export class RefusedHandshakesLog {
     this.#said.set(key, { peer: code === 'ERR_PROTOCOL' ? '' : peer, by })
   }
 
-  /** Later refusals of the peer are logged again. */
+  /** Called when the peer is admitted. Its later refusals are logged again. */
   admitted(id: string, by: 'us' | 'them'): void {
     for (const [key, said] of this.#said) if (said.peer === id && said.by === by) this.#said.delete(key)
   }

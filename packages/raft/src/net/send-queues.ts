@@ -199,7 +199,10 @@ export class SendQueues {
 
 const other = (lane: Lane): Lane => (lane === LOG ? ABOVE : LOG)
 
-/** The leader learns from the answer that the other entries did not arrive, and sends them again. */
+/**
+ * Keeps at most MOST_ENTRIES entries of an append. From the answer the leader learns that the other entries
+ * did not arrive, and sends them again.
+ */
 function capped(message: Message): Message {
   if (message.type !== 'append' || message.entries.length <= MOST_ENTRIES) return message
   return { ...message, entries: message.entries.slice(0, MOST_ENTRIES) }

@@ -159,7 +159,10 @@ export interface Transport {
    * sender.
    */
   peer(id: MemberId): PeerInfo | undefined
-  /** Called when the answers of `admit` may have changed. */
+  /**
+   * Checks all connected peers again, and closes the connections that are refused now. Called when the
+   * answers of `admit` may have changed.
+   */
   recheck(): void
   on<Name extends keyof TransportEvents>(
     name: Name,

@@ -27,7 +27,8 @@ export const bytesOf = (data: RawData): Uint8Array =>
   Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? new Uint8Array(data) : data
 
 /**
- * If the other side does not answer within `ms`, the socket is destroyed. Resolves when the socket is closed.
+ * Closes the WebSocket with a close handshake. If the other side does not answer within `ms`, the socket is
+ * destroyed. Resolves when the socket is closed.
  */
 export function farewell(socket: WebSocket, clock: Clock, ms: number, code: number): Promise<void> {
   return new Promise((resolve) => {

@@ -34,7 +34,7 @@ export interface WholeLog {
   readonly fromLog: number
 }
 
-/** The state machine stays open, and the log is closed. */
+/** Afterwards the state machine is open, and the log is closed. */
 export async function applyWholeLog(member: CopiedMember): Promise<WholeLog> {
   const { machine } = member
   const found = await machine.open()

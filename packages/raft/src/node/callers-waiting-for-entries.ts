@@ -106,7 +106,10 @@ class Gathering {
 const ROOM = 1024
 /** In bytes. A buffer up to this size is used again for the next entry. */
 const KEPT_ROOM = 1024 * 1024
-/** In bytes. An entry of at least this size is not copied out of its buffer. */
+/**
+ * In bytes. An entry of at least this size is not copied out of its buffer, if it also fills most of the
+ * buffer.
+ */
 const LARGE = 64 * 1024
 
 export class Proposals {

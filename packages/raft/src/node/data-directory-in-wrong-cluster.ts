@@ -127,7 +127,8 @@ export class OneCluster {
     if (expected !== undefined && own !== '' && own !== expected)
       return this.#ports.stop(this.#notExpected(`is of cluster ${own}${made(this.#ports.note.born)}`))
     const asked = Object.keys(this.#unknownMembers)
-    // A cluster without an id is new. Its members are asked again later.
+    // An answer without a cluster id counts as no answer yet: that cluster is new, and its members are asked
+    // again later.
     const answers = asked.map((id) => this.#answers.get(id)?.clusterId ?? '')
     const others = asked.filter((_, at) => own !== '' && answers[at] !== '' && answers[at] !== own)
     if (others.length > 0) return this.#ports.stop(this.#error(own, others))

@@ -38,7 +38,7 @@ export class Compaction {
     for (const entry of entries) this.#bytes += entry.data.length
   }
 
-  /** If the log exceeds its limits, entries up to half of the limits stay. */
+  /** Compacts the log if it exceeds one of its limits. Entries up to half of the limits stay. */
   ifDue(): void {
     const { everyEntries, everyBytes } = this.#bounds
     const entries = this.#ports.lastIndex() - this.#ports.firstIndex() + 1
@@ -56,7 +56,8 @@ export class Compaction {
       bytes += this.#ports.entry(index).data.length
       index--
     }
-    // Until now #bytes also counted entries that a truncation has removed.
+    // #bytes is set to the real size, because until now it also counted entries that a truncation has
+    // removed.
     this.#bytes = bytes
     if (index >= first) this.#ports.drop(index)
   }

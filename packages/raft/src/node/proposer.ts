@@ -25,8 +25,8 @@ import {
  */
 const TICK_ENTRY_MS = 50
 /**
- * In ms, the shorter pause for a deadline that passed more than TICK_ENTRY_MS ago. This deadline needs
- * several entries, for example because a million keys expire together.
+ * In ms, a shorter pause, used if the deadline passed more than TICK_ENTRY_MS ago. Then one entry was not
+ * enough: for example, a million keys expire together, and one entry removes only a limited number of keys.
  */
 const BACKLOG_ENTRY_MS = 2
 const NOTHING = new Uint8Array(0)
@@ -111,7 +111,8 @@ export class Proposer {
   }
 
   /**
-   * Returns in how many ms `tick` can propose an entry. An entry that is applied later may shorten this time.
+   * Returns in how many ms `tick` can propose an entry. The caller asks again when an entry was applied,
+   * because its commands may have set an earlier deadline.
    */
   untilTick(now: number, applied: number, nextDeadline: () => number | undefined): number {
     const { raft } = this.#ports

@@ -114,8 +114,9 @@ function extentOf(start: LogPosition, entries: readonly Entry[]) {
 }
 
 /**
- * The hard state for a log that drops its entries and begins again after this position. A restored backup may
- * have a higher term than this log. This member has not voted in that term.
+ * Returns the hard state for a log that drops its entries and begins again after the given position. A state
+ * machine that was restored from a backup may have a higher term than the log. In that term this member has
+ * not voted.
  */
 function hardStateBehind({ term }: LogPosition, { hardState }: Recovered): HardState {
   return hardState.term >= term ? hardState : { term, vote: undefined }

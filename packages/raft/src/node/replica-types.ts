@@ -53,7 +53,10 @@ export interface ReplicaPorts {
   readonly newId: () => string
   /** Called for a message of the layer above Raft. */
   app?(from: MemberId, bytes: Uint8Array): void
-  /** The outcome of requests on a closed connection is unknown. */
+  /**
+   * Called when the connection to member `id` has closed. The outcome of the requests that were sent to this
+   * member is then unknown.
+   */
   gone?(id: MemberId): void
   met?(id: MemberId): void
 }

@@ -28,8 +28,8 @@ import { AutomaticMembershipChanges } from './automatic-membership-changes.js'
 import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
 /**
- * In ms, the shortest wait for the answers of members that this member's log does not have. An attempt to
- * connect (TIMING.connect) never takes longer.
+ * In ms, how long this member waits at least for the answers of members that its log does not have. This is
+ * longer than an attempt to connect can take (TIMING.connect).
  */
 const LEAST_PATIENCE = 2_500
 
@@ -232,7 +232,10 @@ export class Replica {
     })
   }
 
-  /** A member may have left its given address after it answered there. */
+  /**
+   * If the member has not connected at its given address, both addresses are tried again. The member may have
+   * left the given address after it answered there.
+   */
   #tryBothAddresses(id: MemberId): void {
     if (this.transport.connected(id)) return
     this.#addresses.gone(id)

@@ -26,7 +26,10 @@ export interface SnapshotWriter {
 }
 
 export interface StateMachine {
-  /** Returns the position of the last durable batch. Undefined if the state is new. */
+  /**
+   * Opens the state. Returns the position up to which the state durably contains the log. Undefined if the
+   * state is new.
+   */
   open(): Promise<AppliedState | undefined>
   /**
    * Applies entries in order. The node makes one call at a time. The result has one element for each entry.

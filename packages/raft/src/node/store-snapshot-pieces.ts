@@ -38,7 +38,10 @@ export class SnapshotIn {
   readonly #ports: SnapshotInPorts
   #receiving: Receiving | undefined
   #waiting = 0
-  /** Resolves when the last piece is written. Each piece is written after the piece before it. */
+  /**
+   * Resolves when all pieces that were received so far are written. Each piece is written after the piece
+   * before it.
+   */
   #tail: Promise<void> = Promise.resolve()
 
   constructor(ports: SnapshotInPorts) {

@@ -28,7 +28,10 @@ interface MarkPorts {
 }
 
 interface Waiting {
-  /** How many more syncs this caller waits for. Each sync makes the values durable in another slot. */
+  /**
+   * How many more syncs this caller waits for, 1 or 2. Each sync makes the values durable in one slot, and
+   * the next sync in the other slot.
+   */
   rounds: number
   readonly done: Done
 }
@@ -76,7 +79,10 @@ export class DurableMarkFile {
     this.#want(1, done)
   }
 
-  /** If only one slot had the present values, damage to that slot would bring back old values. */
+  /**
+   * Calls `done` when both slots durably have the present values. If only one slot had them, damage to that
+   * slot would bring back old values.
+   */
   syncBothSlots(done: Done): void {
     this.#want(2, done)
   }

@@ -6,8 +6,8 @@ import { getU64, putU64 } from './little-endian-bytes.js'
 import { MARK_MAGIC, MARK_SLOT_AT, MARK_SLOT_BYTES, type LogOwner, VERSION } from './disk-format.js'
 
 /**
- * One slot says that all bytes of the log before the offset `reach` were synced. So a log that is shorter or
- * damaged before `reach` has lost data.
+ * The content of one slot. It says that all bytes of the log before the offset `reach` were synced. So a log
+ * that is shorter or damaged before `reach` has lost data.
  */
 export interface DurableMark extends LogOwner {
   readonly sequence: number

@@ -29,8 +29,8 @@ export type Opened = (error: Error | undefined, file?: File) => void
 
 export interface FileSystem {
   /**
-   * In bytes, other default sizes for the log on this file system. A simulated disk uses small files, because
-   * preallocated space makes memory no faster.
+   * In bytes, the default sizes of the log's files on this file system. A simulated disk has smaller sizes,
+   * because preallocated space would cost memory and would not make its writes faster.
    */
   readonly sizes?: { readonly segmentBytes: number; readonly growBytes: number }
   /** Opens a file for writing. 'create' makes an empty file, and fails if the name exists. */

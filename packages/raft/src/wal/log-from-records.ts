@@ -47,7 +47,8 @@ export class Replay {
     }
     for (const entry of content.entries) this.entries.push(entry)
     this.state.apply(content)
-    // LogState forgets the last entry's term at a truncation (LS1). Here all entries are in memory.
+    // At a truncation LogState forgets the position of the last entry (LS1). Here all entries are in memory,
+    // so the position is set again.
     const last = this.entries.at(-1) ?? this.start?.position
     if (last !== undefined) this.state.last = { index: last.index, term: last.term, time: last.time }
   }

@@ -21,9 +21,9 @@ export const LOGS = ['none', 'some'] as const
 export const STOPS = ['whole', 'damaged', 'missing', 'foreign', 'newer'] as const
 export const PLACES = ['last', 'earlier'] as const
 /**
- * Whether the log has all bytes that the mark calls durable. 'none': the mark names none yet. 'kept': the log
- * reaches the mark's offset with the right checksum. 'broken': the log ends before the mark's offset, or the
- * checksum differs.
+ * Whether the log has all bytes that the mark calls durable. 'none': by the mark, no bytes are durable yet.
+ * 'kept': the log reaches the mark's offset with the right checksum. 'broken': the log ends before the mark's
+ * offset, or the checksum differs.
  */
 export const PROMISES = ['none', 'kept', 'broken'] as const
 
@@ -39,7 +39,7 @@ export interface Facts {
 }
 
 export type Verdict =
-  /** Segments of an unfinished first start are removed. */
+  /** Create a new log. Segments that an unfinished first start has left are removed. */
   | 'create'
   | 'open'
   /** Open the log up to the last valid record, and remove the rest. */
