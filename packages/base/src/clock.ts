@@ -68,7 +68,8 @@ const WALL_DRIFT = 0.01
  * wall clock was set back.
  *
  * Why UPTIME_ERROR is added to the uptime: without it, a holder trusted its lease for 4 ms after the next
- * holder had got the lock. Its machine was suspended, and the wall clock was set back (seed 310000051).
+ * holder had got the lock. The first holder's machine was suspended, and its wall clock was set back (seed
+ * 310000051).
  *
  * A known gap: the function misses a suspension of less than 30 ms if the wall clock was set back by about
  * the same length in the same time.

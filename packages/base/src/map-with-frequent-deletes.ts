@@ -1,8 +1,8 @@
 // Rule: a Map for entries that are added and deleted all the time.
 
 /**
- * The Map is replaced after at least this many deletions. Replacing a small Map more often would cost more than
- * it saves.
+ * The Map is replaced after at least this many deletions. Replacing a small Map more often would cost more
+ * than it saves.
  */
 const FEW = 16
 
@@ -12,8 +12,8 @@ const FEW = 16
  * of the young generation keeps all later tables and their values alive, even if their entries were deleted
  * long ago.
  *
- * Law: when there were FEW more deletions than there are entries, the entries are copied to a new Map, to
- * which no old table points.
+ * Law: when the number of deletions exceeds the number of entries by FEW, the entries are copied to a new
+ * Map, to which no old table points.
  */
 export class RecyclingMap<Key, Value> {
   #map = new Map<Key, Value>()

@@ -1,7 +1,7 @@
 // Rule: joins encoded bytes with large pieces that are not copied. One call of writev writes all parts
 // together.
 
-/** A large piece. Its place is before the byte of the buffer at index `at`. */
+/** A large piece that is not in the buffer. It comes before the byte of the buffer at index `at`. */
 export interface Apart {
   readonly at: number
   readonly data: Uint8Array

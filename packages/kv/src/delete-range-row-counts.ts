@@ -7,8 +7,8 @@
 // Laws
 // - A survey only saves time: a command has the same result with and without a survey.
 // - `take` returns exactly what a look-up would find at that moment, or nothing.
-// - `take` returns nothing for a small range. The look-up of a small range is short, and it also builds the
-//   events.
+// - `take` returns nothing for a small range. The look-up of a small range is short, and only a look-up
+//   builds the events of the removed keys.
 // - The number, the changes and the life of surveys are limited.
 
 import type { Clock } from '@latchkey/base'
@@ -24,8 +24,8 @@ import type { State } from './state/store-state.js'
 
 const MOST_SURVEYS = 4
 /**
- * If more keys of the range change, the survey is dropped, because `take` corrects it for all changed keys in
- * one turn of the event loop.
+ * If more keys of the range change than this number, the survey is dropped, because `take` corrects the
+ * survey for all changed keys in one turn of the event loop.
  */
 const MOST_CHANGED = 2_000
 /** In ms. A survey is dropped after this time. */
@@ -142,6 +142,7 @@ function mend(state: State, found: Surveyed, key: string, before: Uint8Array | u
   found.sum.add(storedChecksum(now))
   found.count++
   found.bytes += eventBytes(key, null, now)
-  // If the row existed before, the list now has its key twice. A second removal of a row has no effect.
+  // If the row existed before, `found.keys` now has its key twice. That does no harm, because the second
+  // removal of a row has no effect.
   found.keys.add(keyOfBinary(SPACE.data, key))
 }

@@ -222,9 +222,9 @@ export class KvMachine implements KvStore {
   }
 
   /**
-   * Applies the entries of the list from the index `from` on. With `begun.waiting`, the first of these
-   * entries has begun and waits. With `begun.onStateHash`, this promise must settle before the first entry
-   * begins (MA3).
+   * Applies the entries of the list from the index `from` on. If `begun.waiting` is given, the first of these
+   * entries has begun and waits for rows or for another turn. If `begun.onStateHash` is given, this promise
+   * must settle before the first entry begins (MA3).
    */
   async #applyWaiting(
     entries: readonly Entry[],
@@ -236,8 +236,8 @@ export class KvMachine implements KvStore {
     const { state, flusher } = this.#up
     this.#busy = 'applying'
     try {
-      // No entry is half applied here, so the flusher may write. During an entry that is half applied, the
-      // flusher must be held before any `await`.
+      // The flusher need not be held during this wait, because no entry is half applied here. `#waitFor`
+      // waits within an entry, and holds the flusher.
       if (begun.onStateHash !== undefined) await begun.onStateHash
       for (let i = from; i < entries.length; i++) {
         if (this.#stopped !== undefined) throw this.#stopped

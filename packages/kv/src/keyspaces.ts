@@ -5,9 +5,9 @@
 //
 //   space      key after the first byte           body
 //   meta       "state"                            position, members, revision, sums ...: state/meta-row.ts
-//   data       the user's key                     value, ttl or session, revisions:
-//   state/key-value-row-format.ts sequences  the user's key                     f64 first number of the next
-//   block expiry     0 | u48 time | the user's key      empty: the key expires at this cluster time
+//   data       the user's key                     value, expiry, revisions: state/key-value-row-format.ts
+//   sequences  the user's key                     f64 first number of the next block
+//   expiry     0 | u48 time | the user's key      empty: the key expires at this cluster time
 //              1 | u48 session | the user's key   empty: the key is removed when the session ends
 //              2 | u48 session                    empty: the session may have keys: state/key-expiry-index.ts
 //   events     u48 first revision of 16 | u16 0   the events of 16 revisions: state/event-row-format.ts

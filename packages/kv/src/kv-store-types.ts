@@ -171,8 +171,8 @@ export interface OpenSessions {
 export interface StoreFigures {
   readonly watches: number
   /**
-   * For each kind of watch, how far the slowest watch is behind: in revisions for keys, in entries of the log
-   * for locks.
+   * For each kind of watch, how far the slowest watch is behind: in revisions for watches of keys, in entries
+   * of the log for watches of locks and of renewals.
    */
   readonly watchLags: WatchLags
   /** In seconds, the time of each write and sync of a batch of rows. */
@@ -220,7 +220,7 @@ export interface KvStore extends StateMachine {
    * deleteRange, if its range is empty, or if too many counts run.
    */
   survey(body: Uint8Array): Promise<void> | undefined
-  /** Called after the connection that opened the views has ended. */
+  /** Closes views. Called after the connection that opened the views has ended. */
   closeViews(views: Iterable<number>): void
   /**
    * Opens a watch. `from` is the first revision to send. For a watch of locks, `from` is the index of the

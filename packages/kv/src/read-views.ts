@@ -86,7 +86,7 @@ export class Views {
     const backupOf = async () => ({ backup: await this.#freeze.backup() })
     const id = asked === 0 ? await this.#openView(backupOf, by) : asked
     return await this.#using(id, async (open) => {
-      // Two reads at the same time would make the order of the pieces undefined.
+      // A second read at the same time is refused, because the order of the pieces would be undefined.
       if (!('backup' in open.of) || open.busy > 1) throw viewGone()
       const piece = await open.of.backup.read(CAPS.pageBytes)
       open.total += piece?.length ?? 0

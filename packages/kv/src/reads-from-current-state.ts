@@ -31,8 +31,8 @@ export function assertRead(read: unknown): asserts read is Read {
 }
 
 /**
- * `now` is the cluster time that ReadIndex confirmed. The bytes in the result are copies, so the caller may
- * keep them.
+ * Answers one read. `now` is the cluster time that ReadIndex confirmed. The bytes in the result are copies,
+ * so the caller may keep them.
  */
 export function pointRead(state: State, read: PointRead, now: number): unknown {
   switch (read[0]) {

@@ -5,8 +5,9 @@
 //             the position in the log, the cluster time, latches with their counts,
 //             barriers with the number of their generations
 //   dropped   sessions with their ephemeral keys, kept replies, waiters, waits at latches and barriers
-//   raised    the token base, by 2^32 above every fencing token in the backup. The old cluster may have given
-//             tokens after the backup, and the new cluster must not give the same tokens again.
+//   raised    the token base: every new fencing token is above it. The new token base is at least 2^32 above
+//             every token in the backup. The old cluster may have given tokens after the backup, and the new
+//             cluster must not give the same tokens again.
 
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'

@@ -8,8 +8,8 @@ import type { KvOptions } from './kv-store-types.js'
 
 const HASH_MILLIS = 30_000
 /**
- * The most rows in memory for which the hash is computed. With more rows all members skip the comparison,
- * because it would take too long.
+ * Some rows, such as holds and sessions, are kept in memory and are hashed anew for each state hash. If there
+ * are more such rows than this number, no member computes the hash, because it would take too long.
  */
 const MOST_HASHED_ROWS = 50_000
 

@@ -198,9 +198,9 @@ async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<W
 }
 
 /**
- * Finds the rows that a range has at the time of the call, while other entries are applied. `changed`
- * receives the former row of each key that changes during the look-up. Otherwise newer rows of the overlay
- * would be counted.
+ * Finds the rows that a range has at the time of the call. Other entries are applied during the look-up, and
+ * may change rows in the overlay. The caller puts the former row of each changed key into `changed`. The
+ * look-up uses this former row instead of the newer row.
  */
 export async function surveyRange(
   state: State,

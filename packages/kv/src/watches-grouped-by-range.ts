@@ -16,7 +16,10 @@ export interface Cursor {
   readonly group: Group
   readonly sink: WatchSink
   readonly by: string
-  /** True if the watch is up to date. The store serves all up-to-date watches together, without `next`. */
+  /**
+   * True if the watch is up to date. The store serves all up-to-date watches together, and does not use
+   * `next` for them.
+   */
   isUpToDate: boolean
   next: number
   /** The client has all matching events up to this revision, or they are on the way. */

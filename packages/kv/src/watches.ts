@@ -25,9 +25,10 @@ import { type Cursor, type Group, Groups, bytesOf, within } from './watches-grou
 /** The most revisions that one watch that is behind reads in one turn of the event loop. */
 const REVISIONS_A_TURN = 512
 /**
- * The most revisions and events together that the store reads in one turn of the event loop: once for all
- * watches that are up to date, and once for all watches that are behind. Each takes about ten milliseconds.
- * The store never splits a revision, so the last revision may exceed the limit.
+ * The most revisions and events, counted together, that the store reads in one turn of the event loop for all
+ * watches that are up to date. The watches that are behind have a second limit of the same size. Reading up
+ * to one limit takes about ten milliseconds. The store never splits a revision, so the last revision may
+ * exceed a limit.
  */
 const READS_A_TURN = 4_000
 /**
@@ -259,7 +260,7 @@ export class Watches {
 
   // ---- Watches that are behind
 
-  /** Returns true if the watch has credit and more to read. */
+  /** Serves a watch that is behind. Returns true if the watch then has credit, and revisions to read. */
   #serve(cursor: Cursor): boolean {
     try {
       return this.#sendNext(cursor)

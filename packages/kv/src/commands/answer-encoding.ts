@@ -1,5 +1,5 @@
 // Rule: encodes the answers to commands. Sessions keep the answers as part of the replicated state. So a
-// refusal has the same text on every member and in every version.
+// refusal must have the same text on every member and in every version.
 
 import {
   type Answer,

@@ -10,8 +10,8 @@ import { CAPS, OP } from '@latchkey/protocol'
 const KEY = 5
 
 /**
- * Returns the offset of the value of the command in the bytes [from, end) of `data`, or 0 if the command is
- * not a plain put.
+ * The bytes [from, end) of `data` are a command. If the command is a plain put, returns the offset in `data`
+ * at which the value begins, else 0.
  */
 export function plainValueAt(data: Uint8Array, from: number, end: number): number {
   if (end - from < KEY || data[from] !== 0x94 || data[from + 1] !== OP.put) return 0

@@ -11,7 +11,10 @@ import { BYTES, ROW } from './work-limit-per-event-loop-turn.js'
 
 /** If a command names at most this many keys, the estimate uses the sizes of their stored rows. */
 const MOST_LOOKED_UP = 64
-/** In units of work, the least estimate for a command with more keys, because their values may be large. */
+/**
+ * In units of work, the least estimate for a command with more than MOST_LOOKED_UP keys. The sizes of its
+ * stored rows are not known, and the rows may be large.
+ */
 const LEAST_OF_MANY = 5_000
 /** In units of work, the estimate for a deleteRange. The number of rows in the range is not known yet. */
 const OF_A_RANGE = 5_000

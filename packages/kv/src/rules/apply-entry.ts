@@ -1,7 +1,7 @@
-// Rule: applies one entry of the log. First everything ends whose deadline is before the cluster time of the
-// entry, then the commands of the entry are executed (CT3, CT4). `proceed` returns early if a command needs
-// stored rows, or if the turn of the event loop has reached its limit of work. The next call of `proceed`
-// then continues the entry.
+// Rule: applies one entry of the log. The rule first ends everything whose deadline is before the cluster
+// time of the entry, and then executes the commands of the entry (CT3, CT4). `proceed` returns early if a
+// command needs stored rows, or if the turn of the event loop has reached its limit of work. The next call of
+// `proceed` then continues the entry.
 //
 // Laws
 // - A: the commands of the entry come last. Before them, in this order, sessions end, waits for locks end,
@@ -246,7 +246,8 @@ export class EntryRun {
   }
 
   /**
-   * Laws C and D: answers the call, and returns true, if it was executed before or may not be executed now.
+   * If the call was executed before, or may not be executed now, answers the call and returns true (laws C
+   * and D).
    */
   #isAnswered(session: Session, crc: number): boolean {
     const { number } = this.#reader

@@ -1,4 +1,4 @@
-// Rule: decides what happens at latches. A latch is a count that goes down once. When the count is zero, the
+// Rule: decides what happens at latches. A latch has a count that only goes down. When the count is zero, the
 // latch opens, and all waiting calls pass (docs/latches.md). A party in this table is one waiting call.
 //
 //   command    the latch  its count        effect, and answer

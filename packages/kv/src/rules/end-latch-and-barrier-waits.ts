@@ -22,7 +22,7 @@ export function partyOf(view: PartyView, of: PartyOf, name: Uint8Array, id: stri
 /** In bytes, about the length of a party's row without its name. */
 const ROW_BYTES = 64
 
-/** `to` returns the new row of a party. */
+/** Ends the waits of `rows`. `to` returns the new row of a party, with the result of its wait. */
 export function* endAll(
   turn: WorkOfTurn,
   tx: PartyTransaction,

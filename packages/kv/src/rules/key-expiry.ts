@@ -57,8 +57,8 @@ export function* removeKeys(state: State, writeSet: WriteSet, found: FoundExpiry
   const next = found.indexKeys[removed]
   const rest = next === undefined ? undefined : indexedAt(next).expiry
   for (const session of found.wholeSessions) {
-    // In the list, the keys of sessions come first, in the order of the sessions. So all keys of the earlier
-    // sessions are removed now.
+    // In `found.indexKeys`, the keys of sessions come first, in the order of the sessions. If the first key
+    // that is left belongs to a session, this session and all later sessions may still have keys.
     if (rest?.kind === 'session' && rest.number <= session) break
     state.expiryIndex.forget(session)
   }

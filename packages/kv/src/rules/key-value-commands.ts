@@ -11,7 +11,10 @@ import type { State } from '../state/store-state.js'
 import type { Found } from './ranges-needed-by-command.js'
 import type { WorkInTurns } from '../work-in-event-loop-turns.js'
 
-/** Executes a put without guard and ttl, without the cost of a write set. Nearly all writes are such puts. */
+/**
+ * Executes a plain put, which has no guard and no ttl. A plain put needs no write set, which would cost time.
+ * Nearly all writes are plain puts.
+ */
 export function put(
   { meta, data, events, expiryIndex }: State,
   key: string,
@@ -28,7 +31,7 @@ export function put(
   return revision
 }
 
-/** Converts the ttl of a put, or LIFE_OF_SESSION, into the expiry of the key. A ttl begins at this entry. */
+/** Converts a put's ttl, or LIFE_OF_SESSION, into the key's expiry. The ttl begins at the put's log entry. */
 export type Begin = (life: LifeArg) => Expiry | undefined
 
 export function putWithExpiry(
@@ -56,7 +59,7 @@ export function touch(
   return true
 }
 
-/** If a key occurs several times, only its last value is written. */
+/** Puts all pairs. If a key occurs several times, only its last value is written. */
 export function* putAll(
   writeSet: WriteSet,
   [, , pairs]: CommandOf<'putAll'>,
@@ -123,7 +126,7 @@ export function* compareAndPutAll(
   return true
 }
 
-/** null means that the key must be absent. */
+/** Returns true if the value in `row` is equal to `expect`, or if both are absent. */
 export function hasValue(row: Uint8Array | undefined, expect: Uint8Array | null): boolean {
   if (row === undefined || expect === null) return row === undefined && expect === null
   return equalBytes(valueOf(row), expect)

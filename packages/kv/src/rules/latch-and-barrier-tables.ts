@@ -10,7 +10,10 @@ export interface BarrierRow {
    * generation has the next number.
    */
   readonly over: number
-  /** How many parties complete the present generation. Without a waiting party the number means nothing. */
+  /**
+   * The present generation is complete when this many parties have arrived. The number has no meaning while
+   * no party waits.
+   */
   readonly parties: number
   /**
    * The arrival number at the beginning of the last generation, which shows how long ago the barrier was

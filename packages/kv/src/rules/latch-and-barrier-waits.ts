@@ -25,7 +25,7 @@ import { breakGeneration } from './barriers.js'
 import { BARRIER, partyOf } from './end-latch-and-barrier-waits.js'
 import type { PartyTransaction } from './latch-and-barrier-tables.js'
 
-/** Returns the state that each party had before. */
+/** Removes the parties. Returns the state that each party had before its removal. */
 export function leaveParties(tx: PartyTransaction, list: readonly PartyTicket[]): PartyResult[] {
   return list.map(([of, name, id]) => {
     const result = partyOf(tx, of, name, id)

@@ -50,7 +50,7 @@ export class StateLockView implements LockView {
 export class StateLockTransaction extends StateLockView implements LockTransaction {
   readonly #granted: (row: HoldRow) => void
   readonly #events: LockEvents
-  /** The copy of the last put row that the table keeps. `happened` records this copy. */
+  /** The table's own copy of the row that was put last. `happened` records this copy in the event. */
   #put: HoldRow | WaiterRow | undefined
 
   constructor(state: State, now: number, granted: (row: HoldRow) => void, events: LockEvents) {

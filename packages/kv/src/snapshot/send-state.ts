@@ -11,7 +11,10 @@ import { damagedRow, isIntact } from '../storage/stored-row-checksum.js'
 import { decodeMeta } from '../state/meta-row.js'
 import { FrameWriter, PREAMBLE } from './stream-format.js'
 
-/** The reader's `close` closes the view. A damaged row ends the stream with ERR_CORRUPT. */
+/**
+ * Returns a reader of the view's stream. The reader's `close` closes the view. If a row is damaged, the
+ * reading fails with ERR_CORRUPT.
+ */
 export async function readView(view: RowView): Promise<SnapshotReader> {
   try {
     const page = await view.page({ start: META_KEY, end: undefined }, 1, 1)

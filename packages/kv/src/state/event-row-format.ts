@@ -3,9 +3,9 @@
 //
 //   group row   key     u48 first revision | u16 0
 //               value   checksum | 16 heads, of revisions first .. first + 15 | their events, in order
-//   head        u32le count of events (0: none is kept) | u32le bytes of the events | u32le hash | u16le
-//               pieces pieces 0: the events are in this row otherwise: the events are in that many rows with
-//               the key u48 revision | u16 piece, from 1 on
+//   head        u32le count of events (0: none is kept) | u32le bytes of the events | u32le hash
+//               | u16le pieces (0: the events are in this row; otherwise: the events are in that many rows,
+//               each with the key u48 revision | u16 piece, from 1 on)
 //   event       u8 type (EVENT of protocol) | u16le key length | key | u32le value length | value
 //               | u32le previous length | previous value      (length 0xffffffff: there is none)
 //
@@ -62,7 +62,10 @@ function mixed(hash: number, word: number): number {
   return (product ^ (product >>> 15)) >>> 0
 }
 
-/** Returns the row of a piece in parts, without its checksum. Large values are not copied. */
+/**
+ * Returns the row of a piece in parts. The first four bytes are free for the checksum. Large values are not
+ * copied.
+ */
 export function encodePiece(changes: readonly Change[]): Uint8Array[] {
   let bytes = CHECKSUM_BYTES
   for (const { key, row, before } of changes)

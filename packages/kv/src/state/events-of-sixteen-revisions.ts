@@ -41,7 +41,7 @@ export class EventGroup {
     return new EventGroup(first, bytes.fill(0, 0, TABLE), TABLE, false)
   }
 
-  /** The caller has checked the checksum of the row. */
+  /** Makes a group from its stored row. The caller has checked the checksum of the row. */
   static from(first: number, row: Uint8Array): EventGroup {
     return new EventGroup(first, asBuffer(row), row.length, true)
   }

@@ -38,7 +38,7 @@ import { RevisionCounts } from './revision-event-counts.js'
 const RESIDENT = 32
 /**
  * RECENT: for how many revisions the decoded events stay in memory, for the watches that are up to date.
- * RECENT_BYTES: a revision with more bytes of events is not kept there.
+ * RECENT_BYTES: the decoded events of a revision with more bytes do not stay in memory.
  */
 const RECENT = 64
 const RECENT_BYTES = 16 * 1024
@@ -124,7 +124,8 @@ export class Events {
     this.#markDirty(group)
     if (revision % GROUP === GROUP - 1) {
       this.#usualBytes = group.end + SCRATCH
-      // If `collect` computed the checksums of all complete groups, its turn of the event loop would be long.
+      // The checksum of a complete group is computed here. If `collect` computed the checksums of all
+      // complete groups, its turn of the event loop would be long.
       group.close()
     }
     this.#revisionCounts.note(revision, count, bytes, hash, pieces)
@@ -182,8 +183,8 @@ export class Events {
   }
 
   /**
-   * If the group is not in memory, an earlier run of the member may have stored its row, so the next batch
-   * removes the row.
+   * Removes the group, and its row in the next batch if the store may have the row. The store may also have
+   * the row of a group that is not in memory.
    */
   #removeGroup(first: number): void {
     const group = this.#groups.get(first)

@@ -103,7 +103,7 @@ export class KeyExpiryIndex {
     return [...this.#over].sort((a, b) => a - b).slice(0, SESSIONS_AT_ONCE)
   }
 
-  /** Called after the last key of the ended session was removed. */
+  /** Removes an ended session from the index. Called after the session's last key was removed. */
   forget(session: number): void {
     this.#over.delete(session)
     this.#sessionsWithKeys.delete(session)
@@ -122,7 +122,7 @@ export class KeyExpiryIndex {
     return { start: indexKeyOf(KIND.due, Math.max(0, this.#earliest ?? 0)), end: indexKeyOf(KIND.session, 0) }
   }
 
-  /** Sets the earliest end of a ttl. All earlier keys are removed. */
+  /** Sets the earliest end of a ttl. Called when all keys with an earlier end have been removed. */
   nextIs(due: number | undefined): void {
     this.#earliest = due
   }

@@ -92,7 +92,7 @@ export class LockEvents {
     this.#rows[slot] = undefined
   }
 
-  /** Called after the store has applied the whole entry. */
+  /** Makes `index` the newest entry. Called after the store has applied the whole entry. */
   close(index: number): void {
     this.#newest = index
   }

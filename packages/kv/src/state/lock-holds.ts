@@ -99,7 +99,7 @@ export class Holds {
     return this.#sharedCount === 0 ? undefined : this.#shared.get(binary(key))
   }
 
-  /** Returns the row in the form that this table keeps. */
+  /** Adds or replaces the hold. Returns the copy of `row` that this table keeps. */
   put(row: HoldRow): HoldRow {
     const hold = row.permits === 0 ? this.#exclusive(row.key) : this.#sharedOf(row.key)?.get(row.id)
     if (hold === undefined) return this.#add(new Hold(binary(row.key), keptHold(row)))

@@ -67,8 +67,8 @@ export class Waiters {
   readonly #ofSets = new Map<number, Waiter>()
   readonly #ofSession = new Map<number, Set<Waiter>>()
   /**
-   * The waiters by the name of their flow (work that takes its locks one at a time), and by the ids of the
-   * holds that their caller already has. Used to find deadlocks.
+   * Used to find deadlocks. There are two kinds of keys: the name of the waiter's flow (work that takes its
+   * locks one at a time), and the id of each hold that the waiter's caller already has.
    */
   readonly #ofFlow = new Map<string, Set<Waiter>>()
   /** The waiters of each kind (locks, semaphores, elections), in the order of arrival. */
@@ -115,7 +115,7 @@ export class Waiters {
     for (let waiter = queue?.first; waiter !== undefined; waiter = waiter.after) yield waiter.row
   }
 
-  /** Returns the row in the form that this table keeps. */
+  /** Adds or replaces the waiter. Returns the copy of `row` that this table keeps. */
   put(row: WaiterRow): WaiterRow {
     const waiter = this.#queues.get(binary(row.key))?.byId.get(row.id)
     if (waiter === undefined) return this.#markDirty(this.#add(keptWaiter(row)))

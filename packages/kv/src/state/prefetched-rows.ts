@@ -25,7 +25,7 @@ export class PrefetchedRows {
   #room = 0
   #missed = false
 
-  /** Called when a read did not find its row in memory. */
+  /** Notes that a read did not find its row in memory. */
   missed(): void {
     this.#missed = true
   }
@@ -35,7 +35,7 @@ export class PrefetchedRows {
     return this.#missed
   }
 
-  /** Returns false if the prefetch would save nothing. */
+  /** Begins a prefetch. Returns false if the prefetch would save nothing. */
   begin(): boolean {
     const isUseful = this.#missed
     this.#missed = false

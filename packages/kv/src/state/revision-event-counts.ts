@@ -2,7 +2,7 @@
 // changes (event-row-format.ts). So the history can drop its oldest revision without reading a row.
 //
 // Law: the number of events, the bytes and the hash of a revision are equal to the numbers in its row. If
-// they are not known, the number of events is 0.
+// this file does not know the numbers of a revision, its number of events is 0 here.
 
 /** How many revisions the arrays have room for at first. The room is doubled when it is full. */
 const LEAST = 1024

@@ -52,7 +52,7 @@ export class RowCache {
     else this.#read[place] = hash
   }
 
-  /** Called when the store has this value for the key from now on. */
+  /** Caches the row. Called when the store has this value for the key from now on. */
   keep(key: string, value: Uint8Array): void {
     this.#old.delete(key)
     const isLarge = value.length > COPIED_BYTES
@@ -86,7 +86,7 @@ export class RowCache {
     this.#used = 0
   }
 
-  /** Called when the store no longer has the row. */
+  /** Drops the row. Called when the store no longer has the row. */
   forget(key: string): void {
     this.#young.delete(key)
     this.#old.delete(key)

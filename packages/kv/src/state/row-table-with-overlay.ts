@@ -82,7 +82,10 @@ function rowIn({ rows, rangeTombstones }: Layer, key: string): Uint8Array | null
   return rangeTombstones.some(({ start, end }) => key >= start && key < end) ? null : undefined
 }
 
-/** A range of the overlay at one moment. Later changes of the layers do not change this object. */
+/**
+ * The keys of a range that the overlay knows at one moment. `row` reads the two layers of that moment. If the
+ * active layer gets a newer row of a key, `row` returns the newer row.
+ */
 export interface Overlay {
   /** The sorted keys that the overlay knows, including removed keys. */
   readonly keys: readonly string[]
@@ -92,8 +95,8 @@ export interface Overlay {
 }
 
 /**
- * Called before each change of a key in its range, for example for a survey of a deleteRange
- * (delete-range-row-counts.ts).
+ * An object whose `change` is called before each change of a key in its range, for example a survey of a
+ * deleteRange (delete-range-row-counts.ts).
  */
 export interface RangeObserver {
   readonly start: string
@@ -196,7 +199,10 @@ export class RowTable {
       this.#insert(key, { row: value, fresh: previous === undefined })
   }
 
-  /** The present row of each key must be its `before`. */
+  /**
+   * Adds the changes of one command to the active layer. The present row of each key must be equal to its
+   * `before`.
+   */
   commit({ rows, sum }: ChangedRows): void {
     this.#sum.include(sum)
     for (const [key, changed] of rows) {
@@ -248,8 +254,8 @@ export class RowTable {
     const { rows, rangeTombstones, keys: known } = this.#active
     for (const key of known.range(start, end)) {
       const row = rows.get(key)?.row ?? null
-      // The removal of an already removed row stays in the layer, because `keys` need not name this row. The
-      // batch must remove the row from the store.
+      // If the row is already removed, its removal stays in the layer. `keys` does not have this row, and the
+      // next batch must still remove the row from the store.
       if (row === null) continue
       rows.delete(key)
       this.#bytes -= row.length

@@ -40,7 +40,7 @@ export class SemaphoreSizes {
     return this.#sizes.size === 0 ? undefined : this.#sizes.get(binary(key))?.of
   }
 
-  /** The semaphore counts as used at the cluster time `now`. */
+  /** Sets the number of permits to `of`. The semaphore counts as used at the cluster time `now`. */
   set(key: Uint8Array, of: number, now: number): void {
     const name = binary(key)
     const size = this.#sizes.get(name) ?? new Size(name, of, 0)

@@ -20,7 +20,7 @@ const RESIDENT_BYTES = 512
 /** In bytes, about how much memory a kept reply takes besides its answer. */
 const REPLY_BYTES = 200
 
-/** A view would keep in memory the whole buffer in which the answer was built. */
+/** Copies the answer. A view would keep the whole buffer in memory in which the answer was built. */
 const ownAnswer = (bytes: Uint8Array): GivenAnswer => ({ bytes: Uint8Array.from(bytes), fromTable: false })
 
 export class Sessions {

@@ -10,9 +10,9 @@ interface WithRow {
 
 /**
  * The holds of one key. No operation loops over all holds, so an operation takes the same time for any number
- * of holds. A fencing key counts tokens. So two holds have the same token only if callers use different
- * fencing keys for one lock, which docs/locks.md forbids. Then a look-up by token finds only one of the two
- * holds, and guarded writes of the other hold are refused.
+ * of holds. Each fencing key has its own counter of tokens. So two holds of one key have the same token only
+ * if callers use different fencing keys for one lock, which docs/locks.md forbids. Then a look-up by token
+ * finds only one of the two holds, and guarded writes of the other hold are refused.
  */
 export class SharedHoldsOf<T extends WithRow> implements SharedHolds {
   permits = 0
@@ -48,7 +48,7 @@ export class SharedHoldsOf<T extends WithRow> implements SharedHolds {
     this.permits += hold.row.permits
   }
 
-  /** `before` is the token that the hold had before. */
+  /** Called after the hold has got a new token. `before` is the former token. */
   rotated(hold: T, before: number): void {
     if (this.#byToken.get(before) === hold) this.#byToken.delete(before)
     this.#byToken.set(hold.row.token, hold)

@@ -5,7 +5,10 @@ import type { HoldRow, WaiterRow } from '@latchkey/lock'
 import { CAPS, check, Malformed, unpack, wrongLockKey } from '@latchkey/protocol'
 import { damagedRow, intactBody } from '../storage/stored-row-checksum.js'
 
-/** Throws ERR_CORRUPT if the checksum or the format is wrong. Byte values are views. */
+/**
+ * Returns the decoded body. Throws ERR_CORRUPT if the checksum or the format is wrong. Byte strings in the
+ * body are views of `value`.
+ */
 export function unpackRow(key: Uint8Array, value: Uint8Array, shape: check.Check): unknown {
   const body = unpackBody(key, intactBody(key, value))
   const reason = shape(body)
@@ -30,8 +33,9 @@ const lockKey = wrongLockKey
 const atLeastOne = check.whole(1, CAPS.permits, 'permits')
 
 /**
- * The fields in the body of a hold, in this order. The key of the row has the lock's key. The body of a
- * shared hold begins with the lock's key and the number of permits.
+ * The fields of a hold in its row, in this order. They are the body of an exclusive hold, whose row key has
+ * the lock's key. The body of a shared hold is a list of the lock's key, the number of permits, and the list
+ * of these fields.
  */
 export const HOLD_FIELDS = {
   id: name,

@@ -287,7 +287,7 @@ const isBehind = (key: Uint8Array, last: Uint8Array): boolean =>
 
 const MOST_READ_AHEAD = 256 * 1024
 
-/** Rows that the iterator has read beyond the page stay in `ahead`. */
+/** Reads one page. Rows that the iterator has read beyond the page stay in `ahead`. */
 async function gather(from: OpenIterator, rows: number, bytes: number): Promise<RowPage> {
   const found: Row[] = []
   let size = 0

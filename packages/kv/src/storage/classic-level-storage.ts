@@ -2,7 +2,7 @@
 // database (classic-level) and the event log.
 //
 //   <dir>/rows-1            the live store: the highest number without a suffix
-//   <dir>/rows-2.building   a store that is being built; found at a start, it was left by a crash
+//   <dir>/rows-2.building   a store that is being built; if a start finds it, a crash has left it behind
 //
 // The member builds a new store beside the live store, syncs and closes it. Then one rename gives the new
 // store its name. A start before the rename finds the old store. A start after the rename finds the new
@@ -66,9 +66,9 @@ const OPTIONS = {
 
 /**
  * The kinds of rows whose disk space is reclaimed. Under `queues` are the kinds whose rows are removed about
- * in the order of their insertion: kept replies of sessions, and the index of expiring keys. The number is
- * how many removed rows, of about a hundred bytes each, start a compaction. Under `others` are the kinds
- * whose rows are removed in any order.
+ * in the order of their insertion: kept replies of sessions, and the index of expiring keys. For
+ * each of these kinds, the number says after how many removed rows, of about a hundred bytes each, a
+ * compaction starts. Under `others` are the kinds whose rows are removed in any order.
  */
 const RECLAIMED = { queues: { [SPACE.replies]: 65_536, [SPACE.expiry]: 65_536 }, others: [SPACE.data] }
 

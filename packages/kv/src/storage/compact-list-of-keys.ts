@@ -24,8 +24,8 @@ export class RowKeys implements Iterable<Uint8Array> {
   }
 
   /**
-   * The unused bytes at the end of the old buffer are zeros. No key is empty, so a reader that finds the
-   * length 0 goes to the next buffer.
+   * Begins a new buffer. The unused bytes at the end of the old buffer are zeros. No key is empty, so a
+   * reader that finds the length 0 goes to the next buffer.
    */
   #begin(): void {
     this.#piece = new Uint8Array(PIECE_BYTES + HEAD)
@@ -34,7 +34,7 @@ export class RowKeys implements Iterable<Uint8Array> {
     this.bytes += this.#piece.length
   }
 
-  /** Yields the keys in the order of their insertion, as views. */
+  /** Yields the keys in the order of their insertion, as views of the buffers. */
   *[Symbol.iterator](): Iterator<Uint8Array> {
     for (const piece of this.#pieces) {
       for (let at = 0; at + HEAD <= piece.length; ) {

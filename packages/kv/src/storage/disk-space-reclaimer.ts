@@ -40,8 +40,8 @@ interface ReclaimedSpaces {
 }
 
 /**
- * After this number of removed rows comes the first check whether a compaction is worth its cost. The number
- * doubles from one check to the next.
+ * When this many rows were removed, the first check decides whether a compaction is worth its cost. The
+ * number doubles from one check to the next.
  */
 const FIRST_LOOK = 16
 /** In bytes. No compaction runs for a range of keys that uses less disk space. */
@@ -49,7 +49,8 @@ const LEAST_BYTES = 2 * 1024 * 1024
 /** In bytes. One check reads no more than this from the tables. */
 const MOST_LOOK_BYTES = 8 * 1024 * 1024
 /**
- * After this number of removed rows, a compaction of the range between the removed rows runs without a check.
+ * When this many rows were removed, a compaction runs without a check, from the first to the last removed
+ * key.
  */
 const MANY_ROWS = 65_536
 

@@ -108,7 +108,7 @@ interface Frame {
   readonly parts: readonly Uint8Array[]
   readonly length: number
   readonly checksum: number
-  /** The offset in the frame of the value of each row. */
+  /** For each row, the offset in the frame at which the row's value begins. */
   readonly values: readonly number[]
 }
 

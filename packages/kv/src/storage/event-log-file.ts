@@ -47,7 +47,10 @@ export class EventLogFile {
     return this.#handle.size()
   }
 
-  /** If the file system writes only a part of the bytes, a further call writes the rest. */
+  /**
+   * Writes all parts. A call of the file system may write only some of the bytes, so further calls of the
+   * file system write the rest.
+   */
   async write(parts: readonly Uint8Array[], at: number): Promise<void> {
     let left = parts.reduce((sum, part) => sum + part.length, 0)
     for (let rest = parts, to = at; left > 0; ) {

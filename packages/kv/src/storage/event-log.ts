@@ -7,12 +7,12 @@
 // - J1: a frame, which has the events of one batch, is on the disk before LevelDB gets the valid end behind
 //   the frame. The valid end is a row of LevelDB that says up to which byte the event log is valid.
 // - J2: an interrupted batch can leave bytes after the valid end. The event log never reads these bytes, and
-//   overwrites them.
+//   the next start cuts them off.
 // - J3: the oldest file is removed first, after LevelDB has durably stored a valid end whose first file is a
 //   later file. If a newer file were removed first, a removed row of an older file could come back, because
 //   the record of its removal would be missing.
-// - J4: the index says where each row is. The index changes when a batch is durable, and a view keeps the
-//   index of its beginning.
+// - J4: the index says where each row is. The index changes when a batch is durable. A view keeps the
+//   index that the event log had when the view began.
 
 import { join } from 'node:path'
 import { lastOf, elementAt, binary } from '@latchkey/base'
@@ -106,8 +106,8 @@ export class EventLog {
       throw damaged(this.#folder, number, 'it is not as LevelDB knows it')
     file.end = bytes.length
     file.checksum = found
-    // The bytes after the valid end are cut off (J2). Otherwise these bytes would count as valid after a
-    // further file was begun.
+    // The last file may have bytes after the valid end, which are cut off (J2). Otherwise these bytes would
+    // count as valid after a further file was begun, because then the file is no longer the last file.
     if (last) await file.cut(validEnd.end)
   }
 
@@ -115,7 +115,10 @@ export class EventLog {
     return lastOf(this.#files)
   }
 
-  /** The caller writes the valid end to LevelDB together with the last appended rows. */
+  /**
+   * The valid end after the rows that were appended last. The caller writes the valid end to LevelDB, in one
+   * batch with the other rows of the store's batch.
+   */
   get validEnd(): ValidEnd {
     if (this.#pending !== undefined) return this.#pending.validEnd
     const { number, end, checksum } = this.#tail

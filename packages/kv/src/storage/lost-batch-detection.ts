@@ -46,8 +46,8 @@ export class BatchRows {
   #written = 0
 
   /**
-   * `rows` are the batch rows of a store, in the order of their keys. Throws ERR_CORRUPT if a batch row is
-   * missing.
+   * Reads the batch rows of an opened store, which are in `rows` in the order of their keys. Throws
+   * ERR_CORRUPT if a batch row is missing.
    */
   static from(rows: readonly Row[]): BatchRows {
     const found = new BatchRows()
