@@ -142,6 +142,11 @@ export class LawChecker {
     this.counts.snapshots++
   }
 
+  /** The member is built anew: it has discarded the state of its state machine, but not its log. */
+  discarded(id: MemberId): void {
+    this.observed.discard(this.observed.member(id))
+  }
+
   /** The disk failed during the write of the snapshot, so the state machine keeps its state. */
   installFailed(id: MemberId): void {
     this.observed.member(id).installing = false

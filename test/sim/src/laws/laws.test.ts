@@ -1,4 +1,5 @@
 // Test: each law reports a history that breaks it, and accepts a history that does not.
+// long: a good history and several bad ones for each law
 
 import { describe, expect, test } from 'vitest'
 import { acknowledgedWrites } from './acknowledged-writes.js'
@@ -27,6 +28,14 @@ interface Case {
 }
 
 const time = clusterTime({ fastest: 1.005, clamp: 100, steps: () => 0 })
+
+/** Member b has one entry on its disk and installs a snapshot of the second entry, before its log records this. */
+function snapshotOver(cluster: ScriptedCluster): ScriptedCluster {
+  cluster.write('a', { entries: [entry(1, 1), entry(2, 1)] }).write('b', { entries: [entry(1, 1)] })
+  cluster.commits('a', 2)
+  cluster.laws.installed('b', { index: 2, term: 1, time: 0 }, members('a', 'b', 'c'), { hash: 7 })
+  return cluster
+}
 
 const cases: Readonly<Record<string, Case>> = {
   'election-safety': {
@@ -224,8 +233,20 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'hard-state': {
     law: hardState,
-    good: (cluster) => cluster.vote('a', 1, 'b').vote('a', 2, 'c'),
+    good: (cluster) => {
+      cluster.vote('a', 1, 'b').vote('a', 2, 'c')
+      snapshotOver(cluster)
+      cluster.laws.discarded('b')
+      cluster.boot('b', members('a', 'b', 'c'), 1, undefined, [entry(1, 1)])
+    },
     bad: {
+      'a snapshot is gone after a start': (cluster) =>
+        snapshotOver(cluster).boot('b', members('a', 'b', 'c'), 1, undefined, [entry(1, 1)]),
+      'the log under a discarded snapshot is gone': (cluster) => {
+        snapshotOver(cluster)
+        cluster.laws.discarded('b')
+        cluster.boot('b', members('a', 'b', 'c'), 1)
+      },
       'a term goes back': (cluster) => cluster.vote('a', 2, 'b').vote('a', 1, 'b'),
       'E3: another vote in the term': (cluster) => cluster.vote('a', 1, 'b').vote('a', 1, 'c'),
       'a vote forgotten at a start': (cluster) =>

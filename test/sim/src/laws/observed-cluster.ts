@@ -12,7 +12,7 @@ export class ObservedMember {
   readonly id: MemberId
   readonly live: ObservedLog
   /** The log that the member would find after a power loss now. */
-  readonly disk: ObservedLog
+  disk: ObservedLog
   hard: HardState = NOTHING
   durableHard: HardState = NOTHING
   /** The batches that are not durable yet, oldest first. */
@@ -32,6 +32,8 @@ export class ObservedMember {
    * do not count then.
    */
   restarting = false
+  /** While `restarting`, the log that is really on the disk. It counts again if the member discards its state. */
+  underSnapshot: ObservedLog | undefined
 
   constructor(id: MemberId, decode: ReadMembership) {
     this.id = id
@@ -106,7 +108,8 @@ export class ObservedCluster {
 
   durable(record: ObservedMember, batch: PersistBatch): void {
     if (batch.restartAfter !== undefined) record.restarting = false
-    if (!record.restarting) record.disk.apply(batch)
+    const log = record.restarting ? record.underSnapshot : record.disk
+    log?.apply(batch)
     if (batch.hardState !== undefined) record.durableHard = batch.hardState
     record.unsynced = record.unsynced.filter((other) => other.id > batch.id)
   }
@@ -114,12 +117,24 @@ export class ObservedCluster {
   /** The snapshot is durable, so each later start finds it. */
   install(record: ObservedMember, position: LogPosition, membership: Membership): void {
     if (!this.holds(record.live, position.index, position.term)) {
+      if (!record.restarting) record.underSnapshot = record.disk
+      record.disk = new ObservedLog(membership, this.#decode)
       record.disk.restart(position, membership, [])
       record.restarting = true
     }
     record.installing = false
     record.applied = record.handed = record.snapshot = position.index
     record.commit = Math.max(record.commit, position.index)
+  }
+
+  /**
+   * The member has discarded the state of its state machine, and with it a snapshot whose record in the log is
+   * not durable. No other member counts on this snapshot yet.
+   */
+  discard(record: ObservedMember): void {
+    if (record.restarting && record.underSnapshot !== undefined) record.disk = record.underSnapshot
+    record.restarting = false
+    record.snapshot = 0
   }
 
   commit(record: ObservedMember, to: number): void {

@@ -54,7 +54,7 @@ export const loadProduct = (changes: readonly Change[] = []): Promise<LoadedModu
         'kv/key-value-state-machine',
         'kv/rules/tables-for-lock-rules',
         'kv/storage/event-log',
-        'kv/storage/event-log-format',
+        'kv/storage/event-log-file-format',
         'kv/storage/level-and-event-log-row-store',
         'kv/storage/simulated-row-store',
         'kv/testing/event-log-on-simulated-disk',

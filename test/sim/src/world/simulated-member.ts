@@ -120,6 +120,10 @@ export abstract class SimulatedMember<Opened> implements WorldMember {
     })
   }
 
+  protected discarded(life: HostProcess): void {
+    this.judge(life, () => this.#ports.laws?.discarded(this.id))
+  }
+
   protected booted(life: HostProcess, replica: Replica): void {
     this.judge(life, () => this.#ports.laws?.booted(this.id, recoveredState(replica)))
   }

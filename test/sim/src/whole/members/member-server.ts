@@ -263,6 +263,7 @@ export class MemberServer extends SimulatedMember<Member> {
       await member.close()
       if (life.dead) return
       await this.#storage.discard()
+      this.discarded(life)
       const anew = await this.open(life)
       if (!life.dead) this.#serves(life, anew)
     } catch (error) {
