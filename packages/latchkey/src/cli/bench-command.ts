@@ -30,7 +30,8 @@ export const bench: Command = {
       const found: LoadResult[] = []
       const progress = new Progress(io)
       const clean = (options?: typeof call) => store.deleteRange(PREFIX, `${PREFIX.slice(0, -1)}0`, options)
-      // Without the right to write, or without a leader, this write fails before any measurement.
+      // This first deletion is also a test. Without the right to write, or without a leader, the deletion
+      // fails before any measurement.
       await clean(call)
       try {
         for (const load of loadsUnder(PREFIX)) {

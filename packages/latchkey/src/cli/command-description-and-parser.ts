@@ -9,7 +9,7 @@ export interface Option {
   readonly type: 'string' | 'boolean'
   readonly short?: string
   readonly multiple?: true
-  /** The placeholder in the help, for example `NAME`. */
+  /** How the help names the value of the option, for example `NAME`. */
   readonly value?: string
   readonly help: string
 }
@@ -104,7 +104,10 @@ export function positiveNumber(line: Line, name: string): number | undefined {
   throw new UsageError(`--${name} must be a positive number; got ${JSON.stringify(value)}`)
 }
 
-/** In ms. The option is a number of ms, or a text such as '10s'. Undefined if the option is not given. */
+/**
+ * Returns the value of the option in ms. The user writes a number of ms, or a text such as '10s'. Undefined
+ * if the option is not given.
+ */
 export function duration(line: Line, name: string): number | undefined {
   const value = text(line, name)
   return value === undefined ? undefined : millis(withUnit(value), `--${name}`)
@@ -113,8 +116,8 @@ export function duration(line: Line, name: string): number | undefined {
 const withUnit = (value: string): number | string => (/^[1-9][0-9]*$/.test(value) ? Number(value) : value)
 
 /**
- * Includes the arguments after `--`. Throws a UsageError for fewer than `least` or more than `most`
- * arguments.
+ * Returns all arguments that are not options, also those after `--`. Throws a UsageError for fewer than
+ * `least` or more than `most` such arguments.
  */
 export function words(line: Line, least: number, most: number): readonly string[] {
   const all = [...line.words, ...(line.rest ?? [])]

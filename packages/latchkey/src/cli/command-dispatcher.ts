@@ -22,7 +22,7 @@ import { sessions } from './sessions-command.js'
 import { txn } from './txn-command.js'
 import { type SidecarParts, startCommand } from './start-command.js'
 
-/** The functions load modules that only some commands need. */
+/** Each function loads a module that only some commands need. */
 export interface Parts {
   sidecar(): Promise<SidecarParts>
   restore(): Promise<Restore>
@@ -75,7 +75,7 @@ export async function runCommand(args: readonly string[], io: Io, parts: Parts):
   return asked || wantsHelp(rest) ? say(io, helpOf(command)) : run(command, rest, io)
 }
 
-/** Arguments after `--` belong to the command line of another program. */
+/** A `--help` after `--` does not count, because it belongs to the command line of another program. */
 function wantsHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return (end < 0 ? args : args.slice(0, end)).some((arg) => arg === '--help' || arg === '-h')

@@ -115,7 +115,10 @@ export interface Io {
   connect(endpoints: readonly string[], options: ConnectOptions): Promise<CommandStore>
   /** Unlike a store, this connection never moves to another member. */
   connectToMember(url: string, options: ConnectOptions): Promise<MemberConnection>
-  /** The process gets the streams of this process, or with 'quiet' no standard input and output. */
+  /**
+   * Starts a child process with the standard streams of this process. With 'quiet', the child has only
+   * standard error.
+   */
   spawn(command: string, args: readonly string[], env: NodeJS.ProcessEnv, streams?: 'quiet'): ChildProcess
 }
 

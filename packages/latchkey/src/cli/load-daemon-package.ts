@@ -15,8 +15,8 @@ export async function loadDaemon<T>(load: () => Promise<T>): Promise<T> {
 }
 
 /**
- * False if the package is installed and only one of its dependencies is missing. Node's message names the
- * dependency.
+ * True if @latchkey/daemon is missing. False if the package is installed and only one of its dependencies is
+ * missing, because Node's message then names the dependency.
  */
 const isMissing = (error: unknown): boolean =>
   error instanceof Error &&

@@ -12,7 +12,7 @@ const ENDING = ['SIGINT', 'SIGTERM'] as const
 const PATIENCE_MS = 10_000
 
 interface ProcessIo extends Io {
-  /** The error of standard output. A reader that closes the pipe causes no fault. */
+  /** The error of standard output. Undefined also if the reader of a pipe has closed the pipe (EPIPE). */
   readonly fault: Error | undefined
   /** Resolves when all printed output is written. */
   flush(): Promise<void>
@@ -36,7 +36,7 @@ export function processIo(): ProcessIo {
     // program that reads the log must not stop a member.
     if (taken > 0 || interruption.signal.aborted) return
     if (error.code !== 'EPIPE') fault = error
-    // Before the process exits, the command may have to release a hold.
+    // The process does not exit immediately, because the command may have to release a hold first.
     interruption.abort(new Interrupted('SIGPIPE'))
     late = clock.after(PATIENCE_MS, () => process.exit(fault === undefined ? 0 : 1), { ref: false })
   })

@@ -83,8 +83,8 @@ export function runOf(line: Line, command: string, word: string): Run {
 }
 
 /**
- * Undefined if other clients had the lock until the wait was over. If the cluster has no leader, the function
- * throws ERR_TIMEOUT instead, because the lock may be free.
+ * Returns the hold, or undefined if other clients had the lock until the wait was over. If the cluster has no
+ * leader, the function throws ERR_TIMEOUT instead, because the lock may be free.
  */
 export async function heldUnlessBusy<H>(
   store: CommandStore,

@@ -28,7 +28,10 @@ member that answers. If the members have tokens, the page asks for a token. The 
   },
 }
 
-/** A member that refuses the token also counts, because the console itself asks for a token. */
+/**
+ * Returns the address of the first member that answers. A refusal of the token is also an answer, because the
+ * console itself asks for a token.
+ */
 async function firstThatAnswers(line: Line, io: Io): Promise<string> {
   let last: unknown
   for (const url of endpoints(line, io)) {

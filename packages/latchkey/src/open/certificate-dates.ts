@@ -8,7 +8,7 @@ import { X509Certificate } from 'node:crypto'
 import { LatchkeyError } from '@latchkey/protocol'
 import type { TlsOptions } from './tls-options.js'
 
-/** In days. The last days of a certificate cause a warning. */
+/** In days. The member warns about a certificate that expires within this time. */
 const WARN_DAYS = 14
 const DAY_MS = 86_400_000
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
@@ -19,7 +19,7 @@ interface Certificate {
   readonly to: number
 }
 
-/** Undefined if the new certificate may replace the one in use. */
+/** Returns undefined if the certificates in `tls` may replace those in use. */
 export function refusalOfDates(tls: TlsOptions, now: number): LatchkeyError | undefined {
   const why = whyNoGood(tls, now)
   if (why === undefined) return undefined

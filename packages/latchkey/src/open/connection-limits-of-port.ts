@@ -29,7 +29,7 @@ const STRANGER_MS = 5_000
  * In ms. The Keep-Alive header promises that an HTTP connection without a request stays open for this time.
  */
 export const IDLE_MS = 15_000
-/** In ms. The longest time for the answer to a stranger's request, until the stranger has read the answer. */
+/** In ms. The longest time from a stranger's request to the end of the answer. */
 const ANSWER_MS = 60_000
 /**
  * In ms. The member closes an idle HTTP connection this much later than IDLE_MS. Without this delay, a client
@@ -84,7 +84,7 @@ interface Connection {
   kind: ConnectionKind
   /** True after a request for a WebSocket. The member must not write an HTTP answer to such a connection. */
   upgraded: boolean
-  /** How many requests of this connection are not answered. */
+  /** How many HTTP requests of this connection are not answered yet. */
   asking: number
   deadline: Timer | undefined
 }
@@ -99,7 +99,7 @@ export class Connections {
   readonly #refusals: RefusalLog
   readonly #limits: ConnectionLimits
   readonly #bySocket = new WeakMap<Duplex, Connection>()
-  /** The connections in the TLS handshake, by the addresses of client and member. */
+  /** The connections in the TLS handshake, by the addresses and ports of both ends. */
   readonly #shaking = new Map<string, Connection>()
   /** The connections of strangers, the oldest first. */
   readonly #strangers = new Set<Connection>()
@@ -283,8 +283,8 @@ export class Connections {
       this.#clients--
       of.clients--
     }
-    // A stranger without a place in #strangers is in no count. So a second call for the connection changes no
-    // count.
+    // The connection is now a stranger's that is not in #strangers, and no count includes it. So a second
+    // call of #left for this connection changes no count.
     connection.kind = 'stranger'
     if (of.clients === 0 && of.strangers.size === 0) this.#byAddress.delete(address)
   }

@@ -1,5 +1,5 @@
-// Driver: accepts the connections of other members and connects to other members. The member may be closed
-// and opened again. This object is not replaced then: it exists as long as the process listens on its port.
+// Driver: accepts the connections of other members and connects to other members. If the member in this
+// process is closed and opened again, the new member uses the same ConnectionsOfMembers object.
 
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -14,7 +14,7 @@ import type { Settings } from './options.js'
 const LEVEL = 1
 
 export class ConnectionsOfMembers {
-  /** Certificates and member tokens can change during the run of the member. */
+  /** Returns the present settings, because certificates and tokens can change while the member runs. */
   readonly #settings: () => Settings
   readonly #clock: Clock
   readonly #atEnd: Defer

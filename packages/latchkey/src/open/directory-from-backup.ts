@@ -24,8 +24,8 @@ export type RestoreOptions = Pick<OpenOptions, 'id' | 'members' | 'cluster'> & {
 export async function restore(path: string, options: RestoreOptions): Promise<undefined> {
   if (typeof path !== 'string' || path === '' || path.includes('\0'))
     throw new TypeError('restore: path must be the path of a backup')
-  // No port is opened here, so `insecure` skips the check that other machines cannot reach the port without a
-  // token.
+  // checkOptions() would refuse a port that other machines can reach without a token. `insecure` skips this
+  // check, because restore() opens no port.
   const { id, dir, members, cluster, logger } = checkOptions({ ...options, insecure: true })
   if (dir === undefined) throw new TypeError('dir must be the path of an empty or new folder')
   const urls = Object.entries(members ?? { [id]: '' }).sort(([a], [b]) => (a < b ? -1 : 1))
@@ -66,8 +66,8 @@ const exists = (path: string): Promise<boolean> =>
 const ALLOWED_NAMES = /^(lost\+found|lock\.\d.*)$/
 
 /**
- * An old log would contradict the restored state, and files of other programs would be mixed with files of
- * the member.
+ * Throws if the directory has files. An old log would contradict the restored state, and files of other
+ * programs would be mixed with files of the member.
  */
 async function refuseUsed(dir: string): Promise<void> {
   const names = (await readdir(dir)).filter((name) => !ALLOWED_NAMES.test(name))

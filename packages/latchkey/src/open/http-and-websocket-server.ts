@@ -68,7 +68,7 @@ export function makePort(options: PortOptions): Port {
   const opened = tls === undefined ? 'connection' : 'secureConnection'
   server.on(opened, (socket: Socket) => requests.watch(socket))
   server.on('request', (request, response) => requests.come(request, response))
-  // The server ignores an Expect header other than '100-continue'.
+  // Node emits this event for an Expect header other than '100-continue'. The server ignores such a header.
   server.on('checkExpectation', (request, response) => requests.come(request, response))
   server.on('upgrade', (request, socket, head) => {
     if (!isWebSocket(request))
@@ -90,7 +90,7 @@ export function makePort(options: PortOptions): Port {
  * client's identity comes later.
  */
 function makeServer(tls: TlsOptions | undefined): Server {
-  // A refusal by Node of a request without a Host header would have no body with a reason.
+  // If Node itself refused a request without a Host header, its response would have no body with the reason.
   const look = { connectionsCheckingInterval: LOOK_MS, requireHostHeader: false }
   if (tls === undefined) return createServer(look)
   try {

@@ -4,8 +4,9 @@
 // Laws:
 //   1. A connection has at most CAPS.unansweredRequests unanswered requests. The member closes a connection
 //      that sends more.
-//   2. A turn of the event loop begins one request of each connection and parses SLICE bytes of the
-//      connection. All connections together get TURN_MS of a turn. The other bytes wait for the next turn.
+//   2. In one turn of the event loop, the port begins requests and parses slices of SLICE bytes until TURN_MS
+//      has passed. The other requests and bytes wait for the next turn. A turn begins at most one waiting
+//      request of each connection.
 //   3. When a connection closes, each response of the connection emits 'close', unless the response has
 //      emitted 'close' before.
 //
@@ -35,9 +36,9 @@ interface HttpRequestsPorts {
   readonly clock: Pick<Clock, 'now'>
   readonly refusals: RefusalLog
   readonly nextTurn: Defer
-  /** Called when the head of a request has arrived. The request may have to wait for its turn. */
+  /** Called when the head of a request has arrived. The request may have to wait until `begin` is called. */
   came(request: IncomingMessage, response: ServerResponse): void
-  /** Handles the request, whose turn has come. */
+  /** Handles the request. */
   begin(request: IncomingMessage, response: ServerResponse): void
 }
 
@@ -64,7 +65,10 @@ interface Connection {
 export class HttpRequests {
   readonly #ports: HttpRequestsPorts
   readonly #connections = new WeakMap<Duplex, Connection>()
-  /** The connections that wait for the next turn of the event loop. The first one is served first. */
+  /**
+   * The connections with requests or bytes that wait for the next turn of the event loop. The first
+   * connection is served first.
+   */
   readonly #waiting = new Set<Connection>()
   /** When HTTP bytes were first parsed in this turn. Undefined if none were parsed yet. */
   #turnBegan: number | undefined
@@ -98,10 +102,11 @@ export class HttpRequests {
   }
 
   /**
-   * Handles a request for another protocol as a plain HTTP request. `take` gives the connection to Node's
-   * server a second time, which reads the request without its Upgrade header. If an
-   * earlier request of the connection is still unanswered, Node would never write the second answer. Then the
-   * connection is closed instead. No known client sends an Upgrade header before it has all earlier answers.
+   * Handles a request with an Upgrade header for another protocol than WebSocket as a plain HTTP request.
+   * `take` gives the connection to Node's server a second time. Node's server then reads the request without
+   * its Upgrade header. If an earlier request of the connection is still unanswered, the connection is closed
+   * instead, because Node would never write the second answer. No known client sends an Upgrade header before
+   * it has all earlier answers.
    */
   again(request: IncomingMessage, socket: Duplex, head: Buffer, take: () => void): void {
     const before = this.#connections.get(socket)

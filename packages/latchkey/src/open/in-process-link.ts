@@ -76,8 +76,8 @@ function otherMembers(local: LocalMember): OtherMembers {
 }
 
 /**
- * The store of a removed member has no other member. Calls that need the cluster fail immediately with this
- * error.
+ * After its removal, a member is connected to no other member. So calls of its store that need the cluster
+ * fail immediately with this error.
  */
 const removedError = (id: string) =>
   new LatchkeyError(
@@ -87,8 +87,8 @@ const removedError = (id: string) =>
   )
 
 /**
- * Waits for the opening of the member. Otherwise the store's attempt to connect would fail, and the store
- * would pause before its next attempt.
+ * Resolves to the member when it is open. Without this wait, the store's attempt to connect would fail, and
+ * the store would pause before its next attempt.
  */
 async function settled(local: LocalMember, signal: AbortSignal): Promise<Member> {
   for (;;) {

@@ -7,8 +7,9 @@
 //     the checksum. Without this law: a flipped bit changes the id in the file, and the directory seems to
 //     belong to another member. The operator then suspects a wrong mount, although the disk is failing.
 //   - The addresses of removed members stay in the file, up to MOST_KNOWN addresses. An operator's list of
-//     members is often older than the log and names removed members. A start asks unknown addresses for their
-//     cluster (packages/raft/src/node/data-directory-in-wrong-cluster.ts), and must not wait for removed
+//     members is often older than the log and names removed members. At its start, a member asks each process
+//     at an unknown address for the id of its cluster, and waits for the answers
+//     (packages/raft/src/node/data-directory-in-wrong-cluster.ts). The start must not wait for removed
 //     members.
 
 import { access, open, readFile, rename } from 'node:fs/promises'
@@ -63,7 +64,7 @@ export class OwnDirectory {
     const known = [...this.#note.known, ...fresh.map(([id, url]) => `${id} ${url}`)].slice(-MOST_KNOWN)
     this.#note = { ...this.#note, known }
     // Each write starts after the end of the previous one. Otherwise two writes would mix their bytes in one
-    // file. After a failed write, the next write contains its addresses.
+    // file. If a write fails, the next write also contains the addresses of the failed write.
     this.#writing = this.#writing.catch(() => {}).then(() => writeNote(this.#dir, this.#note))
     return this.#writing
   }

@@ -64,8 +64,8 @@ export async function takeStorage({ dir, id, cluster, logger }: Settings, clock:
 }
 
 /**
- * A failed write of addresses is only logged. At its next start, this member asks the unknown addresses for
- * their cluster.
+ * A failed write of addresses is only logged. If addresses are missing in the file, this member only asks
+ * more processes for the id of their cluster at its next start.
  */
 function noteOf(note: OwnDirectory, logger: Logger): DirectoryNote {
   const failed = (error: unknown) =>

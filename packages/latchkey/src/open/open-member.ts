@@ -56,7 +56,7 @@ export class OpenedMember {
   readonly #guardedUpgrade: OpenedMember['upgrade']
   #server: OwnServer | undefined
 
-  /** `refusals` counts refused connections. A port that is already open has its own RefusalLog. */
+  /** `refusals` counts refused connections. If a port is already open, its RefusalLog is given here. */
   static async open(
     settings: Settings,
     refusals?: RefusalLog,
@@ -241,7 +241,7 @@ export class OpenedMember {
     refuseUpgrade(socket, '404 Not Found', this.clock)
   }
 
-  /** For a port that belongs to this member alone. */
+  /** Returns the options for a port that belongs to this member alone. The sidecar has its own options. */
   arrivals(tls: TlsOptions | undefined): Omit<PortOptions, 'request'> {
     const { clock, refusals } = this
     return { tls, clock, refusals, upgrade: (...arrival) => this.upgrade(...arrival) }

@@ -128,7 +128,7 @@ export interface Settings {
   readonly tls: TlsOptions | undefined
   /** Includes the tokens of the tokens file (`auth.file`). */
   readonly auth: Auth | undefined
-  /** The option `auth` of the user. A reload needs its path of the tokens file. */
+  /** The option `auth` as the user gave it. A reload reads the tokens file again, if the option names one. */
   readonly givenAuth: AuthOptions | undefined
   readonly as: As
   readonly onUndecodable: OnUndecodable

@@ -27,7 +27,7 @@ interface Ports {
   readonly storage: Storage
   readonly world: MemberWorld
   readonly turns: Turns
-  /** Certificates and tokens can change during the run of the member. */
+  /** Returns the present settings, because certificates and tokens can change while the member runs. */
   readonly settings: () => Settings
   readonly transport: ReplicaPorts['transport']
   readonly tracer: RequestTracer | undefined
@@ -124,7 +124,7 @@ export class CurrentMember implements LocalMember {
     else this.#serve()
   }
 
-  /** Called when the member is open, and again when unknown addresses are checked (`#isAsking`). */
+  /** Called when the member is open, and again after the check of unknown addresses (`#isAsking`). */
   #serve(): void {
     if (this.#member === undefined || this.#isAsking || this.#failure !== undefined) return
     const { settings, world, quorum } = this.#ports

@@ -13,7 +13,7 @@ interface ReloaderPorts {
   readonly clock: Clock
   readonly logger: Logger
   readonly files: readonly string[]
-  /** From `Reloader.look`, before the files were first read. */
+  /** The result of `Reloader.look` before the files were first read. */
   readonly seen: string
   /** Reads all files. If a file is wrong, the function throws, and the old contents stay in use. */
   readonly reload: () => void
@@ -26,7 +26,7 @@ export class Reloader {
   readonly #ports: ReloaderPorts
   readonly counts = { ok: 0, refused: 0 }
   #seen: Promise<string>
-  /** The files and the reason of the last refusal. Undefined if the last reload succeeded. */
+  /** The result of `look` and the error of the last refusal. Undefined if the last reload succeeded. */
   #refused: string | undefined
   #timer: Timer | undefined
   #last: Promise<void> = Promise.resolve()
@@ -46,7 +46,7 @@ export class Reloader {
     })
   }
 
-  /** Two reloads at the same time would count one change twice. */
+  /** Runs `step` after all earlier steps. Two reloads at the same time would count one change twice. */
   #inTurn(step: () => Promise<void>): Promise<void> {
     this.#last = this.#last.then(() => (this.#closed ? undefined : step()))
     return this.#last
@@ -96,7 +96,7 @@ export class Reloader {
     if (!this.#closed) this.#wait()
   }
 
-  /** The text has the inode, size and times of each file. Never rejects. */
+  /** Resolves to a text with the inode, size and times of each file. Never rejects. */
   static async look(files: readonly string[]): Promise<string> {
     const looks = files.map((path) =>
       stat(path).then(

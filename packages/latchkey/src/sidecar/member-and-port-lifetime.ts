@@ -207,7 +207,10 @@ const openPortServer = (
     refusals: new RefusalLog({ clock, logger }),
   })
 
-/** The unread bytes of the answer count until the client has read the answer or has disconnected. */
+/**
+ * Counts the answer's unread bytes for the limit `unreadBytes`, until the client has read the answer or has
+ * disconnected.
+ */
 function watchAnswer(unreadBytes: UnreadBytesLimit, response: ServerResponse): void {
   const reader = { waiting: () => response.writableLength, close: () => void response.destroy() }
   if (unreadBytes.wrote(reader)) response.once('close', () => unreadBytes.left(reader))

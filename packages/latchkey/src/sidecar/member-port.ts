@@ -80,7 +80,7 @@ export class PortServer {
     useTls(this.#server, tls)
   }
 
-  /** Closes the idle connections. A later call of `close` closes the others. */
+  /** Accepts no new connections and closes the idle ones. A later call of `close` closes all others. */
   refuseNew(): void {
     this.#server.close()
     this.#server.closeIdleConnections()

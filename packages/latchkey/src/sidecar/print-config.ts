@@ -25,7 +25,10 @@ export function configText(settings: ResolvedSettings): string {
     .join('')
 }
 
-/** The default of a setting that depends on other settings. */
+/**
+ * Returns the default of `heartbeat` or `listen`, which depends on other settings. Undefined for all other
+ * settings.
+ */
 function derived(name: (typeof SETTING_NAMES)[number], settings: ResolvedSettings): unknown {
   if (name === 'heartbeat') {
     const timeout = settings.electionTimeout.value

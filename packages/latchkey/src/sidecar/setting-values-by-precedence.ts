@@ -110,7 +110,8 @@ export function parseMembers(given: readonly string[], name: string): Record<str
         `${name} must be ID=URL, such as a=ws://127.0.0.1:7001; got ${JSON.stringify(text)}`,
       )
     const url = text.slice(at + 1)
-    // A template may list all members and then this member, with the same address.
+    // The same id may occur twice with the same address, because a template may list all members and then
+    // this member again.
     if (Object.hasOwn(members, id) && members[id] !== url)
       throw new ConfigError(`${name}: ${JSON.stringify(id)} is named twice, with two addresses`)
     members[id] = url

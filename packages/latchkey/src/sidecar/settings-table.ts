@@ -11,7 +11,7 @@ export interface SettingRow {
   /** The path in the JSON of the configuration file. 'tls.cert' is the field `cert` of the object `tls`. */
   readonly place: string
   readonly kind: Kind
-  /** The placeholder in the help, for example NAME. */
+  /** How the help names the value of the flag, for example NAME. */
   readonly value?: string
   readonly help: string
   readonly fallback?: unknown

@@ -17,8 +17,8 @@ interface Ports {
 }
 
 /**
- * The limits of addresses for one host name, and of members. Otherwise a hostile name server or member could
- * make the doctor's work endless.
+ * The doctor examines at most this many addresses of one host name, and at most this many members that other
+ * members list. Without these limits, a hostile name server or member could make the doctor's work endless.
  */
 const MOST_ADDRESSES = 8
 const MOST_MEMBERS = 64
@@ -94,7 +94,10 @@ async function examine(
   }
 }
 
-/** The result has the newer status, and a sample for the rate of the member's clock. */
+/**
+ * Asks the member once more for its status. The result has the new status and one more sample, from which the
+ * doctor computes the rate of the member's clock.
+ */
 async function askAgain(
   { facts, connection }: ExaminedMember,
   { clock }: Pick<Io, 'clock'>,

@@ -5,8 +5,9 @@ import { megabytes } from '../print-values.js'
 import type { CertificateFacts, DirFacts, Finding, MachineFacts } from './collected-facts.js'
 
 /**
- * In ms, for one write with its sync. A member syncs its log before it answers, and the default election
- * timeout is one second.
+ * In ms, for one write with its sync. A time of SLOW_SYNC_MS or more is a warning, and a time of BAD_SYNC_MS
+ * or more is an error. A member syncs its log before it answers. So slow syncs make each write slow, and very
+ * slow syncs come near to the default election timeout of one second.
  */
 const SLOW_SYNC_MS = 25
 const BAD_SYNC_MS = 100
@@ -18,7 +19,7 @@ const FEW_FILES = 1024
 const ENOUGH_FILES = CAPS.connections + 1000
 /** In bytes. The least free space, besides the space for a second copy of the state and the log. */
 const LEAST_FREE = 256 * 1024 * 1024
-/** In days. The last days of a certificate are a warning. */
+/** In days. The doctor warns about a certificate that expires within this time. */
 const WARN_DAYS = 14
 const DAY_MS = 86_400_000
 

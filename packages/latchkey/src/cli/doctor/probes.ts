@@ -40,7 +40,7 @@ async function diskFacts(path: string, clock: Clock): Promise<DirFacts> {
     room = { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
     return { path, syncMillis: await syncTimes(path, clock), ...room }
   } catch (error) {
-    // On a full disk, the doctor only reports the missing space.
+    // A full disk has no `error` here, because the doctor reports the missing space from `room`.
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return { path, syncMillis: [], ...room }
     return { path, syncMillis: [], ...room, error: (error as Error).message }
   }
@@ -66,7 +66,10 @@ async function syncTimes(path: string, clock: Clock): Promise<number[]> {
   }
 }
 
-/** On Linux, Node raises this limit at its start to the most that the system allows. */
+/**
+ * Returns how many files this process may have open. On Linux, Node raises this limit at its start to the
+ * most that the system allows.
+ */
 function openFiles(): number | undefined {
   try {
     const line = /^Max open files +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
