@@ -59,9 +59,9 @@ export const OWNER_CODES = [
 ] as const
 
 /**
- * One item for each renewal, in order. A number means success, and is the rest of the renewed lease in ms.
- * Any other outcome is an OwnerResult without the context. A hold that was acquired several times always has
- * an OwnerResult. `now` is the cluster time of the log entry.
+ * One item for each renewal, in order. For a successful renewal of a hold that was acquired once, the item is
+ * a number: the rest of the renewed lease in ms. In all other cases, the item is an OwnerResult without the
+ * context. `now` is the cluster time of the log entry.
  */
 export type RenewResult = readonly [now: number, items: readonly (OwnerResult | number)[]]
 

@@ -25,9 +25,9 @@ const WAITING_BYTES = 64 * 1024 * 1024
 /** How many bytes of commands may have a call number and no answer. Further commands wait for a number. */
 const OPEN_BYTES = 32 * 1024 * 1024
 /**
- * How many commands are sent at a time to a full session, the lowest numbers first. A full session has
- * reached its limit of stored answers. A full session executes no call except its unfinished call with the
- * lowest number.
+ * A session is full when it has the most stored answers that it may have. Then it executes only its
+ * unfinished call with the lowest number. So only this many commands are sent to a full session at a time,
+ * the lowest numbers first.
  */
 const FEW = 4
 
@@ -120,7 +120,10 @@ export class ExactlyOnceCommands {
 
   // ---- Sending commands
 
-  /** Sends the waiting commands. Commands that were sent before go first, in the order of their numbers. */
+  /**
+   * Sends the waiting commands. The first are those that were already sent but have no answer, in the order
+   * of their numbers.
+   */
   resume(): void {
     const live = this.#activeLink.leading
     if (live && this.#again.length > 0) this.#sendAgain(live)

@@ -159,8 +159,8 @@ export function endDueSessions(state: State, locks: LockTransaction): Uint8Array
 }
 
 /**
- * Cancels the call `number`. Returns true if the call will never be executed, and false if it was executed or
- * is finished.
+ * Cancels the call `number`. Returns true if the call will never be executed. Returns false if the session
+ * still has the answer of the call, or has dropped the answer because the client has received it.
  */
 export function cancelCall(sessions: Sessions, session: Session, number: number): boolean {
   if (number < session.done) return false

@@ -1,6 +1,6 @@
 // Driver: one member: its Raft replica with the key-value state, its client connections, and its messages to
-// other members. The member uses clocks, disks and networks only through its ports, so the simulator runs the
-// same code.
+// other members. The member uses clocks, disks and networks only through the objects that it is given, so the
+// simulator runs this code too, with simulated clocks, disks and networks.
 
 import { type Clock, Emitter, type Logger, type Random } from '@latchkey/base'
 import {

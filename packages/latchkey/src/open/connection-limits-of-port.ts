@@ -53,8 +53,9 @@ const MOST_STRANGERS = 2_000
 const KEPT_FOR_MEMBERS = 64
 
 /**
- * A fifth of the connections is for strangers. Up to 64 are reserved for members, and the others are for
- * clients. One address may have half of the strangers and half of the clients.
+ * A fifth of the connections is for strangers: it is not yet known whether a member or a client opened them.
+ * Up to 64 are reserved for members, and the others are for clients. One address may use half of the places
+ * for strangers, and half of the places for clients.
  */
 export function limitsOf(whole: number): ConnectionLimits {
   const strangers = Math.max(1, Math.min(MOST_STRANGERS, Math.floor(whole / 5)))

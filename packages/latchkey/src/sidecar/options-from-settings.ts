@@ -22,7 +22,8 @@ export interface SidecarOptions {
   readonly open: OpenOptions
   readonly listen: Listen
   /**
-   * True if the user gave no address. A member with a directory then listens at its address in its own log.
+   * True if the user gave no address. If the member already has a directory, it then listens at the address
+   * that its Raft log has for it.
    */
   readonly isWithoutAddress: boolean
   readonly origins: readonly string[]

@@ -3,9 +3,9 @@
 import { type Clock, elapsed, type Instant } from '@latchkey/base'
 
 /**
- * In ms: if the wall clock shows up to this much more elapsed time than the monotonic clock, the difference
- * counts as a rounding error. Wall-clock times are whole milliseconds, so each difference may be 1 ms too
- * large. If these errors were added, a clock that is read every millisecond could run at double speed.
+ * In ms. If the wall clock shows more elapsed time than the monotonic clock, but at most this much more, the
+ * excess is ignored. Times of the wall clock are whole milliseconds, so the time between two readings may be
+ * 1 ms too large. If each excess counted, a clock that is read every millisecond could run at double speed.
  */
 const DATE_STEP = 2
 

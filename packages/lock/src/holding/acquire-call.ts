@@ -60,7 +60,10 @@ export const WAIT_OPTIONS = ['lease', 'wait', 'renew', 'signal', 'fencingKey', '
 export const ACQUIRE_OPTIONS = knownNames(...WAIT_OPTIONS, 'mode', 'rotateEvery')
 
 const DEFAULT_LEASE = 10_000
-/** In ms: the timeout of the read of the present holder, for the error of a wait that has ended. */
+/**
+ * In ms. When a wait ends without the lock, the call reads who holds the lock, so that the error can name the
+ * holder. This read may take this long.
+ */
 const HOLDER_TIMEOUT = 500
 
 export interface Wanted {

@@ -155,8 +155,9 @@ export class HoldValidity implements HoldOrAttempt {
   }
 
   /**
-   * Ends the hold in this process, because the store releases all its holds. The signal aborts, because the
-   * user of the hold did not ask for the release and must stop.
+   * Ends the hold in this process, because the store object is closed and releases all holds that were
+   * acquired through it. The signal aborts, because the user of the hold did not ask for the release and must
+   * stop.
    */
   revoke(why: LatchkeyError): void {
     if (this.#state !== 'held') return

@@ -13,7 +13,10 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
   #mode: LockMode
   #rotation: Timer | undefined
 
-  /** Internal: `store.locks` creates holds. `rotateEvery` is in ms. Undefined means no automatic rotation. */
+  /**
+   * Internal: `store.locks` creates holds. `rotateEvery` is the interval in ms at which the hold gets a new
+   * token by itself. Undefined means never.
+   */
   constructor(parts: HoldParts, mode: LockMode, rotateEvery: number | undefined) {
     super(parts)
     this.#mode = mode

@@ -297,7 +297,8 @@ export class Holder {
     if (acquisition.validity !== undefined) this.#services.renewals.remove(acquisition.validity)
     this.#loss = { acquisition, error, reported: false }
     this.#retire(acquisition)
-    // If the store itself releases a hold, the hold is not lost, so the watchdog reports nothing.
+    // A store that is closed releases the hold, with another code. The watchdog does not report that as a
+    // loss.
     if (this.#subject !== undefined && error.code === 'ERR_LOCK_LOST')
       watchdog?.emitLost(this.#subject, error)
   }

@@ -323,8 +323,8 @@ const CLOSED_MEANWHILE =
   'The store was closed, and the lock released, before the work was done. Close the store after the work has ended.'
 
 /**
- * Releases the hold. Throws ERR_LOCK_LOST if the hold was lost before the work was done. If fn itself has
- * released the hold, the hold was not lost.
+ * Releases the hold after the function of the user has ended. Throws ERR_LOCK_LOST if the hold was lost while
+ * this function ran. If the function itself has released the hold, the hold was not lost.
  */
 async function throwIfLost(hold: Hold<As>): Promise<void> {
   const loss = await hold.end().catch(() => hold.loss)

@@ -245,8 +245,8 @@ function newRenewal(of: RenewedHold, validity: HoldValidity | undefined): Renewa
 }
 
 /**
- * Whether another attempt may be sent. The last attempt must have left this process. Otherwise two attempts
- * would leave at the same time and prove the same deadline.
+ * Whether another attempt may be sent. The last attempt must be over, or must have left this process.
+ * Otherwise both attempts would leave at the same time, and the second attempt would gain no time.
  */
 const mayTry = ({ last, tries }: Renewal): boolean =>
   tries < MOST_TRIES && (last === undefined || last.over || last.call.sent)

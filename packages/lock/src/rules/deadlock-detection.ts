@@ -62,15 +62,16 @@ export function circleOf(
   return stuck.has(start) ? circleFrom(start, stuck, stuckAnyway) : undefined
 }
 
+/** One waiting caller. */
 interface Node {
   readonly name: string
   readonly needs: Need[]
 }
 
 /**
- * The obstacles of a node at one key. A node is one waiting caller. The obstacles do not block the node if
- * the stuck obstacles together weigh at most `spare`. A hold of a semaphore weighs one unit for each of its
- * permits, and every other obstacle weighs one unit.
+ * What stands in the way of a waiting caller at one key. An obstacle is stuck if its owner can never go on.
+ * The caller can still get the lock if the stuck obstacles together weigh at most `spare`. A hold of a
+ * semaphore weighs one unit for each of its permits, and every other obstacle weighs one unit.
  */
 interface Need {
   readonly key: Uint8Array

@@ -1,5 +1,6 @@
-// Driver: opens locks by their address, with the package for that kind of address. The package is loaded only
-// when it is needed, so a program installs only the driver that it uses.
+// Driver: opens the lock engine that belongs to an address, for example redis://host or postgres://host. The
+// package of an engine is loaded only when an address needs it, so a program installs only the packages of
+// the engines that it uses.
 
 import type { Capabilities, EngineLocks } from '@latchkey/lock'
 import { memoryLocks } from '../memory/memory-lock-engine.js'
