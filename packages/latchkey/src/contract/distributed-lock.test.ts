@@ -180,7 +180,7 @@ onEveryStore((at) => {
 
   test('Watchdog: on lost { lock, error }', async () => {
     const dog = new Watchdog()
-    const one = lock('10s', dog)
+    const one = lock('5s', dog)
     await one.tryLock(patient)
     const told = new Promise<{ lock: unknown; error: LatchkeyError }>((resolve) => dog.on('lost', resolve))
     await at.other.locks.forceRelease(at.key(), one.getFencingToken())
@@ -192,7 +192,7 @@ onEveryStore((at) => {
 
   test('Watchdog: once, also that of node:events', async () => {
     const dog = new Watchdog()
-    const one = lock('10s', dog)
+    const one = lock('5s', dog)
     const events: unknown[] = []
     dog.once('lost', (event) => events.push(event))
     const never = (event: unknown) => events.push(event)

@@ -99,7 +99,7 @@ onEveryStore((at) => {
 
   test('the loss of one lock is the loss of all: the signal aborts, and the others are released', async () => {
     const [a, b] = two()
-    const set = await at.store.locks.acquireAll([a, b], { lease: '10s' })
+    const set = await at.store.locks.acquireAll([a, b], { lease: '4s' })
     const { signal } = set
     await at.other.locks.forceRelease(b, set.tokens.get(b) ?? 0)
     await until(() => signal.aborted)

@@ -92,7 +92,7 @@ onEveryStore((at) => {
 
   test('forceRelease ends one of several shared holds; its owner hears it', async () => {
     await using kept = await at.store.locks.acquire(at.key(), { mode: 'shared' })
-    const taken = await at.store.locks.acquire(at.key(), { mode: 'shared', lease: '10s' })
+    const taken = await at.store.locks.acquire(at.key(), { mode: 'shared', lease: '5s' })
     expect(await at.other.locks.forceRelease(at.key(), taken.token)).toBe(true)
     await until(() => taken.signal.aborted)
     expect([kept.held, taken.held]).toEqual([true, false])

@@ -164,7 +164,8 @@ test.concurrent("close({ holds: 'keep' }) of the leader hands over leadership, a
   const trio = laterIn(context)(await openTrio(folder(), { electionTimeout: 5_000, heartbeat: 100 }))
   const leader = await trio.leader()
   const { id } = await leader.status()
-  const other = Object.entries(trio.stores).find(([name]) => name !== id)?.[1] as Store
+  const others = Object.entries(trio.stores).flatMap(([name, store]) => (name === id ? [] : [store]))
+  const other = others[0] as Store
   const hold = await leader.locks.acquire('held', { lease: '60s' })
   const took = await activeMillis(async () => {
     await leader.close({ holds: 'keep' })
@@ -174,4 +175,10 @@ test.concurrent("close({ holds: 'keep' }) of the leader hands over leadership, a
   expect(took).toBeLessThan(4_000)
   expect(await other.locks.query('held')).toMatchObject([{ fencingToken: hold.token }])
   expect(await other.locks.tryAcquire('held')).toBeUndefined()
+  // Without a transfer of the leadership, the other members would soon elect too, because they notice that the
+  // connection of the leader is closed. So the test also asks for the reason of the election.
+  const metrics = (await Promise.all(others.map((store) => store.metrics()))).flat()
+  const elections = metrics.flatMap(({ name, values }) => (name === 'latchkey_elections_total' ? values : []))
+  const transfers = elections.filter(({ labels }) => labels.reason === 'transfer')
+  expect(transfers.reduce((sum, { value }) => sum + value, 0)).toBeGreaterThan(0)
 })

@@ -70,8 +70,8 @@ export function holdTests(register: Register): void {
 
   register('EN3: renewals keep a hold for longer than its lease', async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
-    const hold = await a.locks.acquire(scene.key, { lease: '6s' })
-    await pause(7_500)
+    const hold = await a.locks.acquire(scene.key, { lease: '5s' })
+    await pause(6_000)
     assert.equal(hold.held, true)
     assert.equal(await b.locks.tryAcquire(scene.key), undefined)
   })
@@ -91,12 +91,12 @@ export function holdTests(register: Register): void {
   register('EN2: a rotation makes the token larger, and the hold continues', async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
     if (a.capabilities.fencing === 'none') return
-    const hold = await a.locks.acquire(scene.key, { lease: '6s' })
+    const hold = await a.locks.acquire(scene.key, { lease: '5s' })
     const before = hold.token
     const after = await hold.rotate()
     assert.ok(after > before, `the token ${after} follows ${before}`)
     assert.equal(hold.token, after)
-    await pause(6_500)
+    await pause(5_500)
     assert.equal(hold.held, true, 'the hold was not renewed after its rotation')
     await hold.release()
     const next = await b.locks.tryAcquire(scene.key)
@@ -108,14 +108,14 @@ export function holdTests(register: Register): void {
     async (scene) => {
       const [a, b] = [await scene.client(), await scene.client()]
       using watchdog = new Watchdog()
-      const lock = a.getDistributedLock(scene.key, '6s', watchdog)
-      const other = b.getDistributedLock(scene.key, '6s')
+      const lock = a.getDistributedLock(scene.key, '5s', watchdog)
+      const other = b.getDistributedLock(scene.key, '5s')
       assert.equal(await lock.tryLock({ context: 'mine' }), true)
       assert.equal(await lock.tryLock(), true)
       assert.equal(await other.tryLock(), false)
       assert.equal(other.getOwnerContext(), 'mine')
       assert.deepEqual(await lock.unlock(), { acquires: 1 })
-      await pause(6_500)
+      await pause(5_500)
       assert.equal(lock.held, true)
       assert.deepEqual(await lock.unlock(), { acquires: 0 })
       await assert.rejects(lock.unlock(), { code: 'ERR_NOT_OWNER' })

@@ -26,7 +26,7 @@ export function operatorTests(register: Register): void {
 
   register('forceRelease ends exactly the given hold, and the holder learns of the end', async (scene) => {
     const [a, b] = [await scene.client(), await scene.client()]
-    const hold = await a.locks.acquire(scene.key, { lease: '6s' })
+    const hold = await a.locks.acquire(scene.key, { lease: '5s' })
     const { signal } = hold
     assert.equal(await b.locks.forceRelease(scene.key, hold.token + 1), false)
     assert.equal(hold.held, true)
