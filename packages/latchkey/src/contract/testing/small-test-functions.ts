@@ -53,25 +53,35 @@ export const errorOf = (call: Promise<unknown>): Promise<LatchkeyError> =>
     (error: LatchkeyError) => error,
   )
 
+/**
+ * Runs `run`, and looks at the clock every few ms until it has ended. `looked` gets the time between two looks,
+ * in ms. A long time means that this process stood still.
+ */
+async function lookingAtTheClock<T>(run: () => Promise<T>, looked: (millis: number) => void): Promise<T> {
+  let last = performance.now()
+  const look = () => {
+    const now = performance.now()
+    looked(now - last)
+    last = now
+  }
+  const looking = setInterval(look, 5)
+  try {
+    return await run()
+  } finally {
+    clearInterval(looking)
+    look()
+  }
+}
+
 /** In ms: a standstill of this process counts for no more than this time. */
 const MOST_OF_A_STANDSTILL = 100
 
 /** Resolves to the time that `run` takes, in ms. A time in which this process stands still does not count. */
 export async function activeMillis(run: () => Promise<unknown>): Promise<number> {
   let active = 0
-  let last = performance.now()
-  const look = () => {
-    const now = performance.now()
-    active += Math.min(now - last, MOST_OF_A_STANDSTILL)
-    last = now
-  }
-  const looking = setInterval(look, 10)
-  try {
-    await run()
-  } finally {
-    clearInterval(looking)
-  }
-  look()
+  await lookingAtTheClock(run, (millis) => {
+    active += Math.min(millis, MOST_OF_A_STANDSTILL)
+  })
   return active
 }
 
@@ -88,19 +98,12 @@ export const TOLD_WITHIN = 400
 export async function unlessStalled(most: number, run: () => Promise<void>): Promise<void> {
   for (;;) {
     let longest = 0
-    let last = performance.now()
-    const look = () => {
-      longest = Math.max(longest, performance.now() - last)
-      last = performance.now()
-    }
-    const looking = setInterval(look, 5)
     try {
-      return await run()
+      return await lookingAtTheClock(run, (millis) => {
+        longest = Math.max(longest, millis)
+      })
     } catch (error) {
-      look()
       if (longest < most) throw error
-    } finally {
-      clearInterval(looking)
     }
   }
 }
