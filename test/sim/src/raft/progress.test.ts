@@ -41,6 +41,10 @@ test('a call is repeated if a disk error from before the repair kills the member
   expect(await run(drawOptions(1_487_072_516), realModules)).toMatchObject({ verdict: 'pass', message: '' })
 })
 
+test('a machine that loses power at the last write may keep the others waiting until they notice', async () => {
+  expect(await run(drawOptions(383_073_059), realModules)).toMatchObject({ verdict: 'pass', message: '' })
+})
+
 test('a snapshot to a member that stays dead is no missing progress', async () => {
   expect(await run(drawOptions(2_007_222_679), realModules)).toMatchObject({ verdict: 'pass', message: '' })
 })
