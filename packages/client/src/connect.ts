@@ -1,5 +1,5 @@
-// Driver: connect(), which makes a remote store: an engine over a WebSocket to the leader, or to another
-// member.
+// Driver: connect(), which makes a remote store. A remote store sends its calls over a WebSocket to the
+// leader, or to another member.
 
 import { uptime } from 'node:os'
 import { type Clock, newId, seededRandom, systemClock } from '@latchkey/base'
@@ -126,8 +126,8 @@ const abortedBy = (signal: AbortSignal) =>
   new LatchkeyError('ERR_ABORTED', undefined, { cause: signal.reason })
 
 /**
- * Returns the error of a connect that has reached no member. `foreign` is the last error about a given
- * address of another cluster. `foreign` is undefined if no such address has answered.
+ * Returns the error with which connect() rejects when it has reached no member before its timeout. `foreign`
+ * is the last ERR_WRONG_CLUSTER of a given address. Undefined if no given address failed with this error.
  */
 const nobody = (
   cause: unknown,

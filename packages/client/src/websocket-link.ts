@@ -301,7 +301,7 @@ const reasonOf = (cause: unknown): string =>
 
 /**
  * The hint for the status 403. A member on a loopback address accepts no host name but localhost. Otherwise a
- * web page could reach the member through its own DNS name, if the name points to this machine.
+ * web page could reach the member through a DNS name of the attacker that points to this machine.
  */
 const FOREIGN_NAME =
   'A member that listens at a loopback address takes no name but localhost: give its address as its --listen says.'

@@ -5,7 +5,8 @@
 //   call later.
 // - `done` is the lowest open number, or the next number if no number is open. All numbers below `done` are
 //   finished, and the members refuse them for ever.
-// - the next number is at most WINDOW above `done`. The members keep the answers to this many numbers.
+// - the next number is at most WINDOW above `done`. The members keep the answers to WINDOW calls of a
+//   session.
 
 import { assert } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'

@@ -1,6 +1,6 @@
-// Driver: owns the callers that wait for a push from a member. A push reports the grant of a lock, or the end
-// of a wait at a latch or barrier. A push may be lost, so the callers also ask a member after each reconnect
-// (docs/latches.md).
+// Driver: keeps the list of callers that wait for a push from a member. A push reports the grant of a lock,
+// or the end of a wait at a latch or barrier. A push may be lost, so the callers also ask a member after each
+// reconnect (docs/latches.md).
 
 import { RecyclingMap, binary } from '@latchkey/base'
 import type { OwnerResult, PartyResult } from '@latchkey/protocol'
@@ -42,8 +42,9 @@ export class GrantPushes {
   }
 
   /**
-   * Tells the waiting callers that pushes arrive again, because a link has named the session to its member.
-   * If `isNewSession` is true, the places of the callers in queues still belong to the former session.
+   * Called when the store has sent its session's id over a new link. Tells the waiting callers that pushes
+   * arrive again. If `isNewSession` is true, the callers' places in lock queues still belong to the former
+   * session.
    */
   attached(isNewSession: boolean): void {
     for (const run of this.#attached.keys()) if (this.#attached.has(run)) run(isNewSession)

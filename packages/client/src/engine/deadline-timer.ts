@@ -3,7 +3,10 @@
 
 import { type Clock, Heap, type Timer } from '@latchkey/base'
 
-/** An item with a deadline is itself a node of the linked list of its bucket. */
+/**
+ * A bucket is a linked list of the items whose deadlines are in the same 4 ms. The items are the list's
+ * nodes.
+ */
 export interface DeadlineItem {
   bucket: number
   before: DeadlineItem | undefined

@@ -2,16 +2,15 @@
 // with the leader (M28). A third member is any member except the store's own member.
 //
 // Laws:
-// - no other member is asked while the own member has contact with its leader, or has not yet noticed that it
-//   is cut off.
+// - no other member is asked until the own member has noticed that it has lost contact with the leader.
 // - one member is asked at a time. The store uses that member once the member has reported a leader. If the
 //   member refuses the connection or knows no leader, the next member is asked, after a pause that grows each
 //   time.
 // - the link to the own member stays open. Calls that need no leader go there, and all calls go there again
 //   as soon as the own member has contact with the leader. The third member may still answer the requests
 //   that it has received.
-// - the store leaves the third member as soon as that member knows no leader, or is certainly silent
-//   (silence-detector.ts). The store then sends every unanswered request again.
+// - the store leaves the third member as soon as that member knows no leader, or has been silent so long that
+//   it is treated as unreachable (silence-detector.ts). The store then sends every unanswered request again.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { Dial } from '../link-interface.js'
@@ -47,7 +46,10 @@ interface FallbackLinkPorts {
  */
 const PATIENCE = 0.5
 const LEAST_PATIENCE = 200
-/** In ms, the pause before another member is asked. The pause doubles after each member that did not help. */
+/**
+ * In ms, the pause before another member is asked. The pause doubles after each member that did not help, up
+ * to MOST_PAUSE.
+ */
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000
 
@@ -115,8 +117,9 @@ export class FallbackLink {
   }
 
   /**
-   * Called when a link reports the leader. If the link goes to the asked member, the store moves to the link
-   * or closes the link, and the result is true. Returns false for any other link.
+   * Called when a link reports the leader. Returns true if `live` is the link to the asked member, otherwise
+   * false. If the asked member knows a leader, the store moves to this link. If the asked member knows no
+   * leader, this link is closed.
    */
   leaderReported(live: LinkState): boolean {
     const isLed = live.leader?.id !== undefined

@@ -2,9 +2,9 @@
 // arrives or the call's time is over. The engine uses only the clock, the random source and the links that
 // its creator passes.
 //
-// Laws: each call ends once, with its own answer, or with an error that gives the right outcome (C1 to C5,
-// C7, C9; docs/locks.md, 6). The full laws are in exactly-once-commands.ts, outcome-of-answer.ts and
-// session.ts.
+// Laws: each call ends once, with its own answer, or with an error that says correctly whether the call was
+// executed (C1 to C5, C7, C9; docs/locks.md, 6). The full laws are in exactly-once-commands.ts,
+// outcome-of-answer.ts and session.ts.
 
 import { type Clock, Emitter, microtask, type Random } from '@latchkey/base'
 import { ClusterTimeBound } from '@latchkey/lock'

@@ -1,8 +1,8 @@
 // Driver: remembers whether this store has put ephemeral keys.
 //
 // Law: after the first ephemeral key, the session is kept alive until the store closes, even if the store
-// sends nothing else. Without this law: a worker registers itself with a key, waits silently for work, and
-// its key is deleted after 30 s.
+// sends nothing else. Without this law: a worker registers itself with an ephemeral key, and then waits for
+// work without a request. After 30 s the worker's session ends, and the members delete the key.
 
 export class EphemeralKeys {
   readonly #use: () => () => void

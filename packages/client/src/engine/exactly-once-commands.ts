@@ -25,9 +25,9 @@ const WAITING_BYTES = 64 * 1024 * 1024
 /** How many bytes of commands may have a call number and no answer. Further commands wait for a number. */
 const OPEN_BYTES = 32 * 1024 * 1024
 /**
- * A session is full when it has the most stored answers that it may have. Then it executes only its
- * unfinished call with the lowest number. So only this many commands are sent to a full session at a time,
- * the lowest numbers first.
+ * How many commands are sent at a time in a full session, the lowest call numbers first. A session is full
+ * when the members store no more answers for it. The members then execute only the session's unfinished call
+ * with the lowest number.
  */
 const FEW = 4
 
@@ -121,8 +121,8 @@ export class ExactlyOnceCommands {
   // ---- Sending commands
 
   /**
-   * Sends the waiting commands. The first are those that were already sent but have no answer, in the order
-   * of their numbers.
+   * Sends the waiting commands. Commands that were already sent and have no answer go first, in the order of
+   * their numbers.
    */
   resume(): void {
     const live = this.#activeLink.leading
@@ -174,8 +174,8 @@ export class ExactlyOnceCommands {
   // ---- The session
 
   /**
-   * Stops using a session that may have ended. But the outcome of each open command in the session must be
-   * known first.
+   * Stops using a session that may have ended. A session in which a command has no known outcome stays in
+   * use.
    */
   #dropStale(): void {
     const session = this.#session
@@ -229,7 +229,8 @@ export class ExactlyOnceCommands {
   }
 
   /**
-   * If the call was certainly never executed, it moves to the next session. Otherwise its outcome is unknown.
+   * If the call was certainly never executed, the call moves to the next session. Otherwise the call ends
+   * with an unknown outcome.
    */
   #sessionIsOver(call: Call): void {
     if (call.uncertain || call.settled) return this.#endUnknown(call)

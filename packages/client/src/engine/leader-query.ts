@@ -41,7 +41,7 @@ const LEAST_PATIENCE = 500
 const MOST_PATIENCE = 3_000
 /**
  * In ms: the pause before the store asks another member. The pause doubles after each member that did not
- * help.
+ * help, up to MOST_PAUSE.
  */
 const LEAST_PAUSE = 20
 const MOST_PAUSE = 1_000

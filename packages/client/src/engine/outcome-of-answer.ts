@@ -156,7 +156,8 @@ export const aborted = (callState: CallState, reason: unknown) => endedEarly('ER
 export const closed = (callState: CallState) => endedEarly('ERR_CLOSED', callState, undefined)
 
 /**
- * Returns the error of a call that ends because no member can be reached. `error` is the permanent reason.
+ * Returns the error of a call that ends because no member can be reached. `error` says why no member can be
+ * reached.
  */
 export const unreachableForGood = (callState: CallState, error: LatchkeyError): LatchkeyError =>
   callState.changes && callState.mayHaveReachedMember

@@ -1,9 +1,9 @@
 // Driver: sends reads and calls about the cluster, which have no call number. A read is sent again until it
 // is answered. A call that changes the cluster is sent again only if no member has executed it.
 //
-// Law: a waiting call is sent after one of four events: a new link, a new leader, an answer that makes room,
-// or a timer. Code that adds a waiting call sets the timer, if none of the other three events is certain to
-// come.
+// Law: a waiting call is sent after one of four events: a new link, a new leader, an answer that makes room
+// for another request, or a timer. Code that adds a waiting call sets the timer, if none of the other three
+// events is certain to come.
 
 import { type Answer, type AnswerReply, LatchkeyError, errorOf } from '@latchkey/protocol'
 import type { Call, LinkState } from './call.js'

@@ -61,8 +61,8 @@ export class SessionUpkeep {
   }
 
   /**
-   * Ends the session. The waiters of this store leave their queues, and the holds stay. The store does not
-   * wait for the answer.
+   * Ends the session. This store's waiters leave the queues of locks. Locks that this store holds stay held.
+   * The store does not wait for the answer.
    */
   close(): void {
     this.keep.stop()

@@ -2,9 +2,9 @@
 //
 // Laws:
 // - `life` is how long the session stays open without a request. The session is certainly open if less than
-//   `life` has passed since its last answered request was sent, by the fastest of the local clocks. The
-//   reason: the log entry of that request came after the request was sent, and cluster time never runs faster
-//   than real time.
+//   `life` has passed since the store sent the last request that was answered. The fastest of the local
+//   clocks measures this time. The reason: the log entry of that request came after the request was sent, and
+//   cluster time never runs faster than real time.
 // - No new call gets a number in a session that may have ended. The outcome of a call that is sent in an
 //   ended session is unknown.
 

@@ -146,7 +146,7 @@ export class ActiveLink {
     this.bound.learn(time, sentAt, this.#sendTimes.take())
   }
 
-  /** Tries all waiting calls again after a pause, which doubles each time. */
+  /** Tries all waiting calls again after a pause. The pause doubles each time, up to MOST_PAUSE. */
   later(): void {
     if (this.#timer) return
     const pause = this.#pause * (0.5 + this.#random.float())

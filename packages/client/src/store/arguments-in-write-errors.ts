@@ -23,7 +23,8 @@ interface NamedGuard {
 
 /**
  * Returns the first lock of the guard and its token, for the error of a refused write. The key is a copy,
- * because the caller may change its bytes after the call. The key is without the prefix of a sub.
+ * because the caller may change its bytes after the call. If the store was made by `store.sub(prefix)`, the
+ * key has no prefix.
  */
 export function guardNamed([, guard]: KeyValueCommand, { prefix }: Decoding): NamedGuard | undefined {
   const [first] = guardsOf(guard)
@@ -45,5 +46,8 @@ export function throwNamed(
   throw error
 }
 
-/** Returns the error of a write that is not sent, because its hold is known to be lost. */
+/**
+ * Returns the error of a write that is not sent, because the store knows that the lock of the write's guard
+ * is lost.
+ */
 export const refusedAsLost = (guard: NamedGuard): LatchkeyError => fenced(guard)

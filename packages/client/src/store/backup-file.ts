@@ -6,9 +6,9 @@
 //   - Without `overwrite`, an existing file is kept, even a file that appears while the backup is being
 //     written. A hard link gives the backup its final name, and fails if the name is taken. A rename would
 //     replace the existing file without an error.
-//   - All pieces are of one view at one member. If that view is lost, the backup fails with an error. Without
-//     this law: the file has pieces of two moments, its checksums are wrong, and nobody notices before the
-//     restore.
+//   - All pieces come from one view (a snapshot of the data) at one member. If that view is lost, the backup
+//     fails with an error. Without this law: the file has pieces of two moments, its checksums are wrong, and
+//     nobody notices before the restore.
 
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'

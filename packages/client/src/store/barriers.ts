@@ -70,7 +70,7 @@ export class Barriers {
    * ```
    * Rejects with ERR_BARRIER_BROKEN if the session of a waiting party ends. Rejects with ERR_MISMATCH if the
    * waiting callers gave another number of parties, which is `error.present`. Rejects with ERR_TIMEOUT after
-   * the timeout, and the message has the number of missing parties.
+   * the time `wait`. The error's message has the number of missing parties.
    */
   async enter(name: Bytes, options: EnterOptions): Promise<Passage> {
     const { parties, wait, signal } = enterArgs(options)
@@ -96,8 +96,8 @@ export class Barriers {
   }
 
   /**
-   * Lists all barriers with waiters whose names begin with `prefix`, in the order of their names. The read is
-   * linearizable.
+   * Lists all barriers that have waiters and whose names begin with `prefix`. The list is sorted by name. The
+   * read is linearizable.
    */
   async query<A extends As = As>(prefix?: Bytes, options?: ListOptions<A>): Promise<BarrierInfo<A>[]> {
     const { decoding } = this.#port

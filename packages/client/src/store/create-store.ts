@@ -52,7 +52,7 @@ const DEFAULT_SESSION_LIFE = 30_000
 /** In ms: how long `close` waits for the release of holds. The time is longer than a change of leader. */
 const RELEASE_PATIENCE = 2_000
 
-/** A store begins to dial when it is created. Every call waits for a link until its deadline. */
+/** A store begins to dial when it is created. Every call waits for a link until the call's deadline. */
 export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implements Store<S> {
   readonly engine: Engine
   readonly members: MemberCalls

@@ -82,13 +82,13 @@ import { type Row, collect, iterate } from './range-iterator.js'
 import { type InitialItem, WatchIterator, openInitial } from './watch-iterator.js'
 
 /**
- * What the key-value calls of a hold need. Every write carries the guard of the hold: the key and the token
- * of the lock. No write is sent after the hold is known to be lost.
+ * What the calls of `hold.kv` need. Every write carries the guard of the hold: the key and the token of the
+ * lock. After the store has learned that the hold is lost, no write is sent.
  */
 export interface HoldGuard {
   /**
-   * Returns the guard with the present token, which `hold.rotate()` changes. The key includes the prefix of a
-   * sub.
+   * Returns the guard with the present token, which `hold.rotate()` changes. The key includes the prefix of
+   * `store.sub(prefix)`.
    */
   guard(): GuardArg
   knownLost(): boolean
@@ -243,7 +243,7 @@ class KeyValues implements Untyped {
       const command = this.#guarded(commandBelow(how.prefix, make(options, how.as)))
       const guard = guardNamed(command, how)
       if (guard !== undefined && this.#hold?.knownLost()) throw refusedAsLost(guard)
-      // An ephemeral key exists as long as the session of this store, so this store must keep its session.
+      // An ephemeral key exists as long as this store's session, so this store must keep the session alive.
       if (bindsToSession(command)) this.#engine.ephemeralKeys.bind()
       const answer = this.#engine.command(encoded(command), given, (result) => convert(result, how, command))
       if (guard === undefined && command[0] !== OP.increment) return answer
@@ -253,7 +253,7 @@ class KeyValues implements Untyped {
     }
   }
 
-  /** Adds the guard of the hold. It replaces a guard that the call gives. */
+  /** Adds the guard of the hold. This guard replaces a guard that the caller has given. */
   #guarded(command: KeyValueCommand): KeyValueCommand {
     const hold = this.#hold
     if (hold === undefined) return command

@@ -78,7 +78,7 @@ export class PartyWait {
   readonly #limit: CallLimit
   readonly #began: number
   readonly #ticket: PartyTicket
-  /** The session of the wait record. Undefined if the session is not certain. */
+  /** The id of the session to which the wait record belongs. Undefined if the session is not certain. */
   #session: number | undefined
   #ended: PartyResult | undefined
   #mustAsk = false
@@ -139,7 +139,7 @@ export class PartyWait {
       result = this.#ended ?? (await this.#ask())
       if (result?.[0] !== 'unknown') continue
       // The members do not know the wait record any more. Either this store's session has ended, and the wait
-      // record with it, or the wait is over by cluster time.
+      // record with it, or the time limit of the wait has passed in cluster time.
       this.#mayBeIn = false
       if (this.#terms.of === PARTY_OF.latch) result = await this.#enter()
       else if (this.#isNearlyOver) return this.#waitIsOver(result)
@@ -167,7 +167,7 @@ export class PartyWait {
     const call = this.#port.command(command, this.#limit)
     try {
       const result = (await call.result) as PartyResult
-      // A late answer may belong to a session that has ended by now.
+      // If the session has changed during the request, the session of the wait record is not certain.
       const now = this.#port.session()
       this.#session = now === before ? now : undefined
       return result
@@ -183,8 +183,9 @@ export class PartyWait {
     this.#whenFinal = call.whenFinal()
     const { end } = this.#limit
     if (end === 'timeout') return undefined
-    // If the caller's limit has not ended the call, the session is over, and its wait records have ended too.
-    // A second wait at a latch does no harm.
+    // If the caller's limit has not ended the call, the session has ended, and its wait records with it. A
+    // call at a latch then waits again. This does no harm, because a wait at a latch changes nothing for
+    // other callers.
     if (end === undefined && this.#terms.of === PARTY_OF.latch) return this.#enter()
     throw error
   }

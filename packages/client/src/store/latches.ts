@@ -25,7 +25,10 @@ import {
 } from '@latchkey/protocol'
 import { type PartyPort, PartyWait } from './latch-and-barrier-wait.js'
 
-/** Returns the stored name of a latch or barrier. In a sub, the name begins with the sub's prefix. */
+/**
+ * Returns the stored name of a latch or barrier. The stored name begins with the prefix of
+ * `store.sub(prefix)`.
+ */
 export const nameBelow = (prefix: Uint8Array, name: unknown): Uint8Array =>
   keyBelow(prefix, toKeyCopy(name, 'name'), 'name')
 

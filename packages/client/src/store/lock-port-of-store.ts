@@ -1,5 +1,5 @@
-// Driver: implements, with the session engine, what lock objects and waits at latches and barriers
-// need from a store.
+// Driver: implements LockPort and PartyPort for a store. Through these interfaces, lock objects, latches and
+// barriers send their requests.
 
 import type { Clock } from '@latchkey/base'
 import type { LockCall, LockCallOptions, LockPort } from '@latchkey/lock'

@@ -119,7 +119,7 @@ class LockWatch implements WatchHandle {
     this.#isBegun = true
     if (this.#args.isElection)
       this.#send(isFirst && changes.length === 0 ? [vacancy(this.#args.start ?? EMPTY, revision)] : changes)
-    // Holds that existed before a watch of locks began are not reported.
+    // A watch of locks does not report the holds that existed when the watch began.
     else if (!isFirst) this.#send(changes)
     return index
   }

@@ -2,8 +2,8 @@
 //
 // Laws (C62)
 //   1  Each state that a mirror shows is a state that the store had. All changes of one revision are applied
-//      before a caller can read. After a gap in the history, the mirror collects the new state, and shows the
-//      old state until the new state is complete.
+//      before a caller can read. If the members no longer have a change that the mirror needs, the mirror
+//      reads the whole range again. The mirror shows the old state until the new state is complete.
 //   2  A mirror never shows an older state than it has shown before.
 //   3  An iteration shows one state, even if the mirror changes meanwhile.
 
@@ -37,13 +37,14 @@ import { type RangeStep, followRange } from './range-follower.js'
 
 export interface MirrorEvents<A extends As = 'bytes', T = unknown> extends Record<string, unknown> {
   /**
-   * Emitted once for each key that changed, after all changes of its revision are shown. After a gap in the
-   * history, the events are the differences between the old and the new state, with the revision of the new
-   * state. A value that cannot be decoded is given as bytes.
+   * Emitted once for each key that changed, after all changes of its revision are shown. If the mirror had to
+   * read the whole range again, the events are the differences between the old and the new state, with the
+   * revision of the new state. A value that cannot be decoded is given as bytes.
    */
   change: WatchEvent<A, T>
   /**
-   * Emitted when the mirror has read the whole range again, because the members no longer had the history.
+   * Emitted when the mirror has read the whole range again, because the members no longer had all changes
+   * since the shown state.
    */
   synced: Synced
   /** Emitted at the end of the mirror. The error is undefined after `close()`. */
@@ -268,7 +269,7 @@ export class Mirror<A extends As = 'bytes', T = unknown> implements AsyncDisposa
 
   // ---- The end
 
-  /** True after the end of the mirror, which still shows its last state. */
+  /** True after the end of the mirror. The mirror still shows its last state. */
   get closed(): boolean {
     return this.#isClosed
   }

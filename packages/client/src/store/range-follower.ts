@@ -9,8 +9,8 @@
 //   3  If the view or the history is lost, the reported rows and changes are no longer valid. A reset is
 //      reported, and then all rows of another view. The new view is not older than any reported change,
 //      because the new view comes from a linearizable read.
-//   4  At any time this process holds at most two pages of rows, and as many changes as a watch may send
-//      ahead.
+//   4  At any time this process holds at most two pages of rows, and at most as many changes as a member may
+//      send before the reader has taken them (CREDIT in watches.ts).
 
 import { type Clock, onAbort } from '@latchkey/base'
 import { type Bounds, type EventResult, type LatchkeyError, isLatchkeyError } from '@latchkey/protocol'

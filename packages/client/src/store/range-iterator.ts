@@ -2,10 +2,10 @@
 // the next page is requested, so that the member reads while the caller takes the rows. At most one page is
 // requested ahead, to limit the use of memory.
 //
-// Law (R9): all rows come from one view. If the view is lost, an iteration that has returned no row begins
-// again. An iteration that has returned rows ends with an error. The revision of the view counts as a
-// returned row. Without this law: a caller reads the revision of one view and gets the rows of a later view.
-// The caller then watches from that revision on, and gets some changes twice.
+// Law (R9): all rows come from one view. If the view is lost before its first page has arrived, the iteration
+// begins again. If the view is lost later, the iteration ends with an error, because the caller may have read
+// rows or the view's revision. Without this law: a caller reads the revision of one view and gets the rows of
+// a later view. The caller then watches from that revision on, and gets some changes twice.
 //
 // Law (C48): a request is sent even for a range that can contain nothing, because the member decides whether
 // this caller may read the range. Without this law: a scan with limit 0 works, and the same program is
@@ -223,7 +223,9 @@ export async function* pagesOf(
   }
 }
 
-/** Closes the view after the page that is under way, because that page needs the view. */
+/**
+ * Closes the view. If a page was requested and has not arrived, closes the view after the page has arrived.
+ */
 function leave(engine: Engine, page: Page | undefined, asked: Promise<Page> | undefined): void {
   const close = (last: Page | undefined) => {
     if (last && last.view !== 0) closeView(engine, last)

@@ -1,5 +1,5 @@
-// Driver: the calls that a store and its subs have in common. A sub adds its prefix to each key. The prefix
-// of the store itself is empty.
+// Driver: the calls that a store and its subs have in common. `store.sub(prefix)` makes a sub, which adds its
+// prefix to each key. The prefix of the store itself is empty.
 //
 // Law (SV3): nothing belongs to a sub except its prefix and its encoding. A sub shares the session, the
 // renewals and the holds of the store. So a new sub costs nothing and needs no close, and a service may make

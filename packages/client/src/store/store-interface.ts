@@ -108,8 +108,8 @@ export interface SubOptions<A extends As = As> {
 }
 export interface SubCalls<S extends As = 'bytes'> {
   /**
-   * Returns the same calls below a prefix. The prefix is added to each given key, range, guard and lock, and
-   * removed from returned keys.
+   * Returns an object with the same calls for the keys that begin with `prefix`. The prefix is added to each
+   * given key, range, guard and lock, and removed from returned keys.
    * ```ts
    * const orders = store.sub('orders/', { as: 'json' })
    * await orders.put('42', { state: 'new' }) // the key 'orders/42'

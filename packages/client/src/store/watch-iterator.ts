@@ -1,6 +1,6 @@
 // Driver: offers a watch as an async iterator. The watch begins at the call of `watch`, not at the first
-// `next()`. Events wait in this iterator until they are read. Their number is limited (watches.ts,
-// range-follower.ts).
+// `next()`. Events wait in this iterator until they are read. The number of waiting events is limited
+// (watches.ts, range-follower.ts).
 
 import { onAbort } from '@latchkey/base'
 import { type Bounds, type EventResult, LatchkeyError } from '@latchkey/protocol'

@@ -52,8 +52,8 @@ export class Tracing implements Observer {
   }
 
   /**
-   * Starts the trace of a call. `address` is the address of the member to which the call will probably go, if
-   * it is known. Returns undefined for renewals.
+   * Starts the trace of a call, or returns undefined for a renewal. `address` is the address of the member to
+   * which the call will probably go. `address` is undefined if it is not known.
    */
   call(payload: Payload, address: string | undefined): CallTrace | undefined {
     if (payload.what === 'command' && opOf(payload.body) === OP.renew) return undefined

@@ -1,6 +1,6 @@
 // Driver: carries out the core's effects in the order in which the core returned them, even if an effect
-// causes the next call of the core.
-// Law: after `stop` no effect is carried out, not even the remaining effects of the same call (A5).
+// causes the next call of the core. Law: after `stop` no effect is carried out, not even effects that the
+// core returned before `stop` (A5).
 
 import type { Effect } from '../core/index.js'
 

@@ -4,8 +4,8 @@
 // Laws
 //   - the transfer ends after `timeout` at the latest. The transfer ends earlier if no member can become
 //     leader or this member does not lead any more.
-//   - writes wait during a transfer. So a target that the caller names is tried only once. If the caller
-//     names no target, other members are tried too.
+//   - if the caller names a target, the transfer to this target is tried once, because writes wait during
+//     each try. If the caller names no target, one member after another is tried until `timeout`.
 //   - a target that was asked to campaign may win its election after the timeout. Then the result is
 //     'unknown'.
 
@@ -13,8 +13,8 @@ import type { Clock, Timer } from '@latchkey/base'
 import type { RaftNode } from './node.js'
 
 /**
- * In ms, the interval at which the transfer is checked. The core gives up a target after an election timeout,
- * and then the next target is asked.
+ * In ms, how often this file checks whether the core has given up the present target. The core gives up a
+ * target after an election timeout.
  */
 const LOOK_MS = 10
 
@@ -22,7 +22,7 @@ const LOOK_MS = 10
  * - 'moved': the member that the caller named leads now, or another member if the caller named none.
  * - 'stayed': this member still leads, and no member was asked to campaign.
  * - 'unknown': a member that was asked to campaign may still become leader, or this member does not lead any
- *   more and the named member is not known to lead.
+ *   more and has not learned that the named member leads.
  */
 export type HandOver = 'moved' | 'stayed' | 'unknown'
 

@@ -39,8 +39,9 @@ export class Reads {
   }
 
   /**
-   * Called when the core has ended a round. The core also ends a round whose message was lost, after an
-   * election timeout. If `index` is undefined, no leader has confirmed the round, and the callers try again.
+   * Called when the core has ended a round. If the messages of a round are lost, the core ends the round
+   * after an election timeout. If `index` is undefined, no leader has confirmed the round, and the callers
+   * try again.
    */
   confirm(context: number, index: number | undefined, time: number): void {
     const callers = this.#rounds.get(context)

@@ -1,6 +1,6 @@
 // Driver: decides which entries of the log are removed. An entry may be removed once the state machine has
-// its effects durably (S15). The newest entries stay for members that lag a little. Entries after a snapshot
-// that is being sent also stay (S9).
+// its effects durably (S15). The newest entries stay for members that lag a little. While a snapshot is being
+// sent, the entries after its index stay too, because the receiver needs them next (S9).
 
 import type { Entry } from '../core/types.js'
 
@@ -38,7 +38,7 @@ export class Compaction {
     for (const entry of entries) this.#bytes += entry.data.length
   }
 
-  /** Compacts the log if it exceeds one of its limits. Entries up to half of the limits stay. */
+  /** Compacts the log if it exceeds one of its limits. The newest entries stay, up to half of each limit. */
   ifDue(): void {
     const { everyEntries, everyBytes } = this.#bounds
     const entries = this.#ports.lastIndex() - this.#ports.firstIndex() + 1
@@ -56,8 +56,8 @@ export class Compaction {
       bytes += this.#ports.entry(index).data.length
       index--
     }
-    // #bytes is set to the real size, because until now it also counted entries that a truncation has
-    // removed.
+    // Until here `#bytes` also counted entries that a truncation has removed. `bytes` counts only entries
+    // that are in the log.
     this.#bytes = bytes
     if (index >= first) this.#ports.drop(index)
   }

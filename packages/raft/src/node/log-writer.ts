@@ -5,8 +5,8 @@ import type { PersistBatch } from '../core/types.js'
 
 export interface LogPort {
   /**
-   * Writes and syncs the batch. `done` is called in the order of the calls. After an error all later appends
-   * fail too.
+   * Writes and syncs the batch. The functions `done` are called in the order of the calls of `append`. After
+   * an error all later appends fail too.
    */
   append(batch: PersistBatch, done: (error?: Error) => void): void
   /**

@@ -1,5 +1,5 @@
-// Rule: chooses the address at which each other member is dialled. The log has an address of each member, and
-// the option --member can give another address.
+// Rule: chooses the address at which each other member is dialled. The log has an address of each member. The
+// option --member can give another address, which is called the given address below.
 //
 // Without this rule: all members of a cluster are stopped. Their directories are started on new machines,
 // with a new list of members. The log still has the old addresses, where no machine answers. Only a leader
@@ -40,7 +40,7 @@ interface AddressPorts {
 
 export class Addresses {
   readonly #ports: AddressPorts
-  /** Members whose given address has answered with its cluster's id. */
+  /** Members at whose given address a process has answered. */
   readonly #asked = new Set<MemberId>()
   /** Members that have proved their identity at the given address. */
   readonly #proven = new Set<MemberId>()
@@ -58,8 +58,8 @@ export class Addresses {
   }
 
   /**
-   * Returns the members to dial, and the additional addresses to ask. `unknown` has the members of the
-   * options that the log does not have.
+   * Returns for each other member the address to dial, and the given address if the process there must be
+   * asked too. `unknown` has the members of the options that the log does not have.
    */
   peers(membership: Membership, unknown: Urls): PeerUrls {
     const known = membersOf(membership).length > 0
@@ -87,18 +87,17 @@ export class Addresses {
   }
 
   /**
-   * Called when a process has answered at the given address and has named its cluster. The address need not
-   * be asked again.
+   * Called when a process has answered at the given address of member `id`. This member need not ask at the
+   * given address again.
    */
   answered(id: MemberId): void {
     this.#asked.add(id)
   }
 
   /**
-   * Called an election timeout after the process at the given address has proved to be member `id`. In that
-   * time the member could connect at the log's address. From now on the member is dialled at the given
-   * address as soon as it is not connected at the log's address. Nothing changes if a connection to the
-   * member was closed meanwhile.
+   * Called an election timeout after the process at the given address has proved to be member `id`. From now
+   * on member `id` is dialled at the given address as soon as no connection at the log's address is open. If
+   * a connection to the member was closed during the election timeout, this call changes nothing.
    */
   proved(id: MemberId): void {
     if (this.#asked.has(id)) this.#proven.add(id)
@@ -131,9 +130,9 @@ export class Addresses {
       !sameUrl(peers[id].url, url) &&
       !this.#ports.wasAt(id, url)
     if (this.#moved.size === 0) return {}
-    // The leader writes one address at a time, and writes its own address only while `#moved` has members.
-    // `#moved` becomes empty when the log has the address of the last moved member. So the leader's own
-    // address comes first. Otherwise it would never be written.
+    // The leader writes one address at a time, and writes no address once `#moved` is empty. `#moved` becomes
+    // empty when the last moved member's address is in the log. So the leader writes its own address first.
+    // At a later place its own address would never be written.
     const ownFirst = [...new Set([own, ...Object.keys(given)])].map((id) => [id, given[id] ?? ''] as const)
     return Object.fromEntries(ownFirst.filter(isFound))
   }

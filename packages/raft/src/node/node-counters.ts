@@ -28,7 +28,7 @@ export class NodeCounters {
    * In seconds, how late each tick came. A late tick means that the event loop or the process was blocked.
    */
   readonly tickDelay = new Histogram()
-  /** The last term whose leader this member knows. */
+  /** The last term of which this member has known the leader. */
   #ledTerm = 0
 
   role(role: Role, term: number, leader: MemberId | undefined, why: ElectionReason | undefined): void {

@@ -21,8 +21,8 @@ export interface NodeOptions {
   readonly electionTimeout: number
   readonly heartbeat: number
   /**
-   * The log is compacted when it exceeds one of these limits. Then entries up to half of the limits stay, for
-   * members that lag a little.
+   * The log is compacted when it exceeds one of these limits. The newest entries stay, up to half of each
+   * limit, for members that lag a little.
    */
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
   readonly maxInFlightBytes: number

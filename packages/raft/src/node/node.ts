@@ -3,12 +3,12 @@
 // long: one loop; each event and each effect of the core is one short method
 //
 // Laws
-//   N1  One event is one call of the core, and its effects are carried out immediately. So no state is kept
-//       in a local variable across an await.
-//   N2  A tick is handled after the messages that arrived before it. So after a pause the sockets are read
-//       first (T2).
+//   N1  One event is one call of the core, and the effects of the call are carried out before the next event.
+//       No await is in between, so no other event can change the core's state meanwhile.
+//   N2  A tick is handled after the messages that arrived before it. So after a pause of the process, a
+//       follower first reads its leader's heartbeats, and starts no needless election (T2).
 //   N3  Commands that arrive while the log is being written share the next entry (proposer.ts).
-//   N4  The callers of an entry get its results in the order of the log (L16).
+//   N4  Callers get the results of their commands in the order of the log (L16).
 //   N5  An error of the disk or of the state machine stops the whole member.
 
 import { lastOf, Emitter } from '@latchkey/base'
@@ -165,7 +165,10 @@ export class RaftNode extends Emitter<NodeEvents> {
 
   // ---- Events and requests
 
-  /** `incarnation` is the random id of the sender's data directory, from its handshake. */
+  /**
+   * `incarnation` is the random id of the sender's data directory, which the sender has told in its
+   * handshake.
+   */
   receive(message: Message, incarnation?: string): void {
     if (this.#snapshots.holds(message, incarnation)) return
     this.#step((raft, now) => raft.step(message, now, incarnation))
@@ -180,7 +183,10 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#step((raft, now) => raft.unreachable(id, now))
   }
 
-  /** With `alone` the command gets an entry of its own. `done` is called with the outcome and `ticket`. */
+  /**
+   * If `alone` is true, the command shares its entry with no other command. `done` is called with the outcome
+   * and with `ticket`, a number that the caller chooses.
+   */
   submit(record: LogRecord, done: Done, alone = false, ticket = 0): void {
     const reason = this.#closed === undefined ? this.#proposer.add(record, done, alone, ticket) : 'closed'
     if (reason !== undefined) {
@@ -221,8 +227,8 @@ export class RaftNode extends Emitter<NodeEvents> {
   }
 
   /**
-   * Removes entries from the log whose effects the state machine has durably. The newest entries within these
-   * limits stay.
+   * Removes the entries of the log that the state machine has applied durably. The newest entries stay, up to
+   * `keepEntries` entries and `keepBytes` bytes.
    */
   compact(keepEntries: number, keepBytes: number): void {
     if (this.#closed !== undefined) return
@@ -293,7 +299,8 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#compaction.ifDue()
     this.#snapshots.tidy(this.raft.state.staging !== undefined)
     this.#applier.pump()
-    // A tick can end a leadership transfer that has failed. Then the commands that waited are proposed now.
+    // Commands wait during a leadership transfer. If this tick has ended a failed transfer, these commands
+    // are proposed now.
     if (this.#proposer.gathered > 0) this.#soon()
     if (this.#closed === undefined) this.#ticker.within(this.#untilTick())
     this.emit('ticked', undefined)

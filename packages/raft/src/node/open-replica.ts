@@ -1,5 +1,5 @@
 // Driver: opens a replica for any state machine, on a real disk, with real sockets and the system's clock.
-// Latchkey's own store does not use this file, because its port also serves clients.
+// Latchkey's own store does not use this file, because the network port of the store also serves clients.
 
 import { randomInt } from 'node:crypto'
 import { uptime } from 'node:os'

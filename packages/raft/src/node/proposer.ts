@@ -25,8 +25,9 @@ import {
  */
 const TICK_ENTRY_MS = 50
 /**
- * In ms, a shorter pause, used if the deadline passed more than TICK_ENTRY_MS ago. Then one entry was not
- * enough: for example, a million keys expire together, and one entry removes only a limited number of keys.
+ * In ms, the shortest time between two entries that only advance cluster time, if the state machine's
+ * deadline passed more than TICK_ENTRY_MS ago. This happens if a million keys expire together, because one
+ * entry removes only a limited number of keys.
  */
 const BACKLOG_ENTRY_MS = 2
 const NOTHING = new Uint8Array(0)
@@ -111,8 +112,8 @@ export class Proposer {
   }
 
   /**
-   * Returns in how many ms `tick` can propose an entry. The caller asks again when an entry was applied,
-   * because its commands may have set an earlier deadline.
+   * Returns in how many ms `tick` can propose an entry. The caller calls this method again after each applied
+   * entry, because the entry's commands may have set an earlier deadline.
    */
   untilTick(now: number, applied: number, nextDeadline: () => number | undefined): number {
     const { raft } = this.#ports

@@ -92,7 +92,7 @@ export class SnapshotOut {
       sending.busy = false
       this.#ports.piece(to, sending.last)
     } catch (error) {
-      // If the transfer has ended during the read, the error is ignored.
+      // If this snapshot is not being sent any more, the error is ignored.
       if (this.#sending.get(to) !== sending) return
       this.end(to)
       this.#ports.failed(to, error)

@@ -65,8 +65,8 @@ export interface TransportOwner {
   admit(info: Pick<PeerInfo, 'id' | 'incarnation' | 'clusterId'>): string | undefined
   /**
    * Returns undefined if `id` is in this member's applied membership, otherwise this member's applied index.
-   * The peer compares the index with its own log, to find out whether the peer was removed or is still being
-   * added.
+   * This member sends the index to member `id`. That member compares the index with its own log, to find out
+   * whether it was removed or is still being added.
    */
   missing(id: MemberId): number | undefined
   identity(): { readonly incarnation: string; readonly clusterId: string; readonly born?: string | undefined }

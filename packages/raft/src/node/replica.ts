@@ -268,8 +268,8 @@ export class Replica {
     const { membership } = this.node.raft
     if (members === undefined || join || membersOf(membership).length === 0) return
     const [given, known] = [members, Object.fromEntries(urlsOf(membership))]
-    // A cluster of one member has no address in its log until the leader adds the address. So a missing
-    // address is no difference.
+    // A cluster of one member has no address in its log until the leader adds the address. So this member's
+    // empty address in the log does not count as a difference.
     const differs = (one: string) => given[one] !== known[one] && !(one === id && known[one] === '')
     const others = [...new Set([...Object.keys(given), ...Object.keys(known)])].filter(differs)
     if (others.length > 0)
@@ -324,9 +324,9 @@ export class Replica {
   }
 
   /**
-   * A connected member whose membership does not contain this member, and whose applied index is at least
-   * this member's commit index. Because of such a member, this member knows that it was removed or is still
-   * being added.
+   * Returns a connected member whose membership does not contain this member, and whose applied index is at
+   * least this member's commit index. If there is such a member, this member was removed, or is still being
+   * added.
    */
   get missedBy(): MemberId | undefined {
     const { commit } = this.node.raft

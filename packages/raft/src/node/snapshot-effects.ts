@@ -72,8 +72,8 @@ export class Snapshots {
   }
 
   /**
-   * True if the message is a piece of a snapshot that must wait for the disk. The message is passed to the
-   * core later.
+   * Returns true if the message is a piece of a snapshot and too many bytes of earlier pieces still wait for
+   * the disk. The message is then kept, and passed to the core later.
    */
   holds(message: Message, incarnation: string | undefined): boolean {
     if (message.type !== 'snapshot' || !this.#in.full) return false

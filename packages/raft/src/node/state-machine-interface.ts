@@ -60,8 +60,8 @@ export interface Applied {
 
 export interface MachineAnswer {
   /**
-   * A getter may encode the answer at its first use, because the answer is read only if a caller waits for
-   * it.
+   * This field may be a getter that encodes the answer at the first read. The node reads the field only if a
+   * caller waits for the answer.
    */
   readonly bytes: Uint8Array
   /**

@@ -90,7 +90,7 @@ export class SnapshotIn {
 
   async #install(receiving: Receiving, writer: SnapshotWriter): Promise<void> {
     await new Promise<void>((resolve) => this.#ports.pause(resolve))
-    // While this member waited, it may have stopped or given up this snapshot.
+    // `abort` may have been called during the wait. Then this snapshot must not be installed.
     if (this.#receiving !== receiving) return
     await writer.install()
     this.#receiving = undefined

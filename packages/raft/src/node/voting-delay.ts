@@ -41,14 +41,17 @@ export class VotingDelay {
     return this.#state === 'open' || this.#state === 'following'
   }
 
-  /** Called when the member `id` has admitted this member. `clusterId` comes from the handshake. */
+  /**
+   * Called when the member `id` has accepted this member's connection. `clusterId` is the cluster id that
+   * member `id` sent in its handshake.
+   */
   met(id: MemberId, clusterId: string): void {
     this.#answered(id, { clusterId, refused: false })
   }
 
   /**
-   * Called when the member `id` has refused this member with ERR_WRONG_CLUSTER. `clusterId` comes from the
-   * handshake.
+   * Called when the member `id` has refused this member with ERR_WRONG_CLUSTER. `clusterId` is the cluster id
+   * that member `id` sent in its handshake.
    */
   refusedBy(id: MemberId, clusterId: string): void {
     if (clusterId !== '') this.#answered(id, { clusterId, refused: true })

@@ -4,8 +4,8 @@
 //
 // Laws (M13)
 //   - a majority of the OTHER members must have answered. An entry that this member helped to commit is on a
-//     majority of all members, so at least one member that answered has it. One such entry names this
-//     member's earlier incarnation (the random id of its data directory).
+//     majority of all members, so at least one member that answered has this entry. Its log also has the
+//     entry that names this member's earlier incarnation (the random id of the data directory).
 //   - if another member refuses this member because of an earlier incarnation, the refusal is final.
 //   - if all members that answered have no cluster yet, the cluster is new, and this member votes.
 //   - if some members belong to a cluster and none refuses this member, this member starts late in a cluster
@@ -14,7 +14,10 @@
 
 type VotingDecision = 'wait' | 'vote' | 'follow' | 'refuse'
 
-/** `clusterId` is '' if the other member has no cluster yet. `refused` is true if it refused this member. */
+/**
+ * `clusterId` is '' if the other member has no cluster yet. `refused` is true if the other member refused
+ * this member.
+ */
 export interface Answer {
   readonly clusterId: string
   readonly refused: boolean

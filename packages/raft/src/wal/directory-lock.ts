@@ -19,8 +19,8 @@
 //        files of dead processes.
 //   DL3  No process renames a lock file or takes over the lock file of another process. A listing of a folder
 //        may miss a name that changes during the listing.
-//   DL4  If several openers try at the same time, the opener with the lowest nonce stays and the other
-//        openers give up. The opener that stays waits until the files of the other openers are gone.
+//   DL4  If several openers try at the same time, the opener with the lowest nonce waits until the lock files
+//        of the other openers are gone. The other openers give up and remove their files.
 //
 // This lock does not see two kinds of processes. A process in another pid namespace (a container) counts as
 // dead, because otherwise the directory of a killed container would stay locked. A process on another machine
@@ -164,7 +164,8 @@ const locked = (dir: string, { process: { pid } }: Opener): LatchkeyError =>
   )
 
 /**
- * Reads process ids and start times from /proc. On systems without /proc, only its id identifies a process.
+ * Reads process ids and start times from /proc. On systems without /proc, only the process id identifies a
+ * process.
  */
 export const systemProcesses: Processes = {
   async self() {

@@ -1,5 +1,5 @@
-// Rule: the constants of the log's format on disk: sizes, magic texts, and file names.
-// docs/disk.md shows the format byte by byte. If you change the format, change that page and VERSION too.
+// Rule: the constants of the log's format on disk: sizes, magic texts, and file names. docs/disk.md shows the
+// format byte by byte. If you change the format, change docs/disk.md and VERSION too.
 
 import { checksum, utf8 } from '@latchkey/base'
 import type { EntryKind, GroupId, MemberId } from '../core/types.js'
@@ -22,8 +22,8 @@ export const MARK_SLOT_AT = [0, 4096] as const
 export const MARK_FILE_BYTES = 8192
 
 /**
- * A segment begins with one HEAD record. The HEAD record repeats the state of the log at that place, so that
- * earlier segments can be deleted.
+ * A segment begins with one HEAD record. The HEAD record has a summary of the log before this segment (term,
+ * vote, last entry's position, members). So earlier segments can be deleted.
  */
 export const HEAD = 1
 /**

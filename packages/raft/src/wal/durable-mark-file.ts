@@ -8,7 +8,7 @@
 //   MK2  Between two syncs of the mark's file, all writes go to one slot, and the other slot is durable. So a
 //        crash damages one slot at most.
 //   MK3  The mark may be behind the log. Then recovery may believe that a power loss caused damage to durable
-//        bytes. But recovery still keeps all records before the damage. So the mark's file needs no sync for
+//        bytes. But recovery still keeps all records before the damage. So the mark's file is not synced at
 //        each commit. The file is written at most 10 ms after the log has moved. The file is synced when a
 //        segment is full, at close, and once the log has not moved for 100 ms.
 //   MK4  If the current slot already has the present values, a sync does not write the slot again.
@@ -29,8 +29,8 @@ interface MarkPorts {
 
 interface Waiting {
   /**
-   * How many more syncs this caller waits for, 1 or 2. Each sync makes the values durable in one slot, and
-   * the next sync in the other slot.
+   * How many more syncs this caller waits for, 1 or 2. One sync makes the values durable in one slot. The
+   * next sync makes them durable in the other slot.
    */
   rounds: number
   readonly done: Done
@@ -80,8 +80,8 @@ export class DurableMarkFile {
   }
 
   /**
-   * Calls `done` when both slots durably have the present values. If only one slot had them, damage to that
-   * slot would bring back old values.
+   * Calls `done` when both slots durably have the present values. If only one slot had the present values,
+   * damage to that slot would bring back old values.
    */
   syncBothSlots(done: Done): void {
     this.#want(2, done)
@@ -176,8 +176,9 @@ export class DurableMarkFile {
   }
 
   /**
-   * `advance` is called for every commit, so it does not set the timer again each time. If the timer fires
-   * before the log has been idle for IDLE_MS, #ring sets the timer for the rest of that time.
+   * Sets the timer if no timer runs. A running timer is not set again, because `advance` is called for every
+   * commit. If the timer fires before the log has been idle for IDLE_MS, #ring sets a timer for the rest of
+   * that time.
    */
   #arm(ms: number): void {
     this.#timer ??= this.#ports.clock.after(ms, this.#ring, { ref: false })

@@ -27,7 +27,8 @@ export type MarkRead =
   | { readonly type: 'newer'; readonly version: number }
   /**
    * `slot` is the number of the slot to write next: the damaged slot, or the newer slot if both are readable.
-   * The last write of the newer slot may be unsynced, and the older slot is durable.
+   * The last write of the newer slot may be unsynced. So the next write must not touch the older slot, which
+   * is durable.
    */
   | { readonly type: 'mark'; readonly mark: DurableMark; readonly slot: 0 | 1 }
 

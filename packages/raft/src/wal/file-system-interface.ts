@@ -42,7 +42,7 @@ export interface FileSystem {
 
   // A member calls the next methods only while it starts, so they may be slow.
 
-  /** Creates the folder and its missing parents, and syncs them. */
+  /** Creates the folder and its missing parent folders, and syncs all of these folders. */
   makeDir(path: string): Promise<void>
   /** The names are sorted. */
   list(path: string): Promise<readonly string[]>

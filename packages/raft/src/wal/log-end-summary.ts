@@ -4,8 +4,8 @@
 // Laws:
 //   LS1  `last` is undefined after a truncation until an entry is written. This class keeps no entries, so
 //        after a truncation the class does not know the term of the last entry.
-//   LS2  Memberships are sorted by index. The first membership is in force at the start of the log, and the
-//        last membership at its end.
+//   LS2  Memberships are sorted by index. The first membership is in force at the start of the log. The last
+//        membership is in force at the end of the log.
 
 import type { Entry, HardState, LogPosition } from '../core/types.js'
 import type { Identity } from './log-types.js'
@@ -37,8 +37,8 @@ export class LogState {
   }
 
   /**
-   * The head record for a segment that begins now. Undefined while the term of the last entry is unknown
-   * (LS1).
+   * Returns the head record for a segment that begins now. Returns undefined if the term of the last entry is
+   * unknown after a truncation (LS1).
    */
   head(): RecordContent | undefined {
     if (this.last === undefined) return undefined

@@ -12,9 +12,9 @@ export class Replay {
   entries: Entry[] = []
 
   /**
-   * Applies the record to the log in memory. Returns the reason if the record does not fit the records
-   * before. `begins` is true for the first record of a segment. `first` is true while the log's first segment
-   * is read.
+   * Adds the record to the log in memory. If the record cannot follow the earlier records, returns the
+   * reason, otherwise null. `begins` is true for the first record of a segment. `first` is true while the
+   * log's first segment is read.
    */
   take({ kind, content, lastIndex }: RecordRead, first: boolean, begins: boolean): string | null {
     if ((kind === HEAD) !== begins)

@@ -11,8 +11,8 @@ export interface Start {
 }
 
 /**
- * The parts of a record, in the order in which they take effect. The entries from the index `truncateFrom` on
- * become invalid.
+ * The parts of a record, in the order in which recovery applies them. The entries from the index
+ * `truncateFrom` on become invalid.
  */
 export interface RecordContent {
   readonly truncateFrom: number | undefined

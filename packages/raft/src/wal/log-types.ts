@@ -5,11 +5,13 @@ import type { LatchkeyError } from '@latchkey/protocol'
 import type { Entry, GroupId, HardState, LogPosition, MemberId, Membership } from '../core/types.js'
 import type { FileSystem } from './file-system-interface.js'
 
-/** The identity is on the disk before the member sends its first message. */
+/**
+ * Names this member. `memberId` and `incarnation` are on the disk before the member sends its first message.
+ */
 export interface Identity {
   /**
-   * The cluster's random id. The id is '' until the first leader has drawn it and this member has recorded
-   * it.
+   * The cluster's random id. The first leader chooses the id. Until this member has recorded the id, the
+   * value is ''.
    */
   readonly clusterId: string
   readonly memberId: MemberId

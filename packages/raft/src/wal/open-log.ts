@@ -7,8 +7,8 @@
 // them as written. So no later sync writes them. The member acknowledges these records, the power fails, and
 // the records are lost.
 //
-// The mark may also be in the page cache only. So segments before the mark's first segment are removed only
-// after the mark was synced again (`removeSegments`).
+// The mark names the log's first segment. The mark may also be in the page cache only. So older segments are
+// removed only after the mark was synced again (`removeSegments`).
 
 import { assert, type Logger, silentLogger } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
@@ -153,8 +153,8 @@ class Boot {
   }
 
   /**
-   * Removes what follows the last valid record, writes the records after the mark again, and syncs the file
-   * and the folder.
+   * Removes everything after the last valid record, writes the records after the durable mark again, and
+   * syncs the file and the folder.
    */
   async #goOn(mark: DurableMark, slot: 0 | 1, reading: Reading, all: readonly number[]): Promise<Opened> {
     const tail = reading.tail as Tail

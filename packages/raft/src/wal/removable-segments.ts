@@ -1,12 +1,13 @@
 // Rule: keeps the list of the log's segments, and decides which of them may be removed.
 //
-// Law: a log may begin with segment k only if no later truncation has removed the entry that the head of k
-// names. Without this law: the head of k says that the log before k ends with entry 9. A later truncation
-// removes all entries from 7 on. If the segments before k were removed, the log would begin after an entry 9
-// that is not valid. Recovery could not apply the truncation at 7.
+// The first record of a segment, its head, names the last entry before the segment. Law: a log may begin with
+// segment k only if no later truncation has removed the entry that the head of k names. Without this law: the
+// head of k names entry 9. A later truncation removes all entries from 7 on. If the segments before k were
+// removed, the log would begin after entry 9, which is not valid any more. Recovery could not apply the
+// truncation.
 //
-// If the log cannot begin with segment k, it can usually begin with the next segment. So removals come later,
-// but they never stop.
+// If the log cannot begin with segment k, it can usually begin with the next segment. So some segments are
+// removed later, but no segment stays for ever.
 
 import { elementAt } from '@latchkey/base'
 interface Segment {

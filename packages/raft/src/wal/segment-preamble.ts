@@ -7,7 +7,10 @@ import { LOG_MAGIC, type LogOwner, PREAMBLE_BYTES, VERSION } from './disk-format
 
 export interface Preamble extends LogOwner {
   readonly number: number
-  /** In bytes, the offset of the segment's first byte. Offsets count through all segments. */
+  /**
+   * In bytes, the offset of the segment's first byte. Offsets count through all segments, as if they were one
+   * file.
+   */
   readonly base: number
   /**
    * The checksum of the last record of the previous segment. The first segment has the owner number instead

@@ -1,7 +1,8 @@
 // Driver: deletes segments from the beginning of the log when their entries are not needed any more.
 //
 // Law: before a segment file is deleted, both slots of the durable mark durably name the log's new first
-// segment. Without this law: the disk loses a segment, and recovery believes that a compaction deleted it.
+// segment. Without this law, recovery would have to accept that segments are missing at the log's beginning.
+// So recovery would not notice that the disk has lost a segment.
 
 import { type Done, type FileSystem, joinPath } from './file-system-interface.js'
 import { segmentName } from './disk-format.js'

@@ -1,6 +1,6 @@
-// Rule: reads the segments of a log in order, at a member's start, and rebuilds the log in memory. The
-// reading also finds where it stopped, why, and whether the log has all bytes that the durable mark promises.
-// recovery-table.ts decides from these facts.
+// Rule: reads the segments of a log in order, at a member's start, and rebuilds the log in memory. The class
+// also reports at which place and why the reading stopped, and whether the log has all bytes that the durable
+// mark calls durable. From these facts recovery-table.ts decides what is done with the log.
 
 import { asBuffer, assert } from '@latchkey/base'
 import { readRecord } from './record-decoder.js'

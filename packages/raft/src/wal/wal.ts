@@ -55,7 +55,7 @@ export class Wal {
    * index.
    */
   #restarting: number | undefined
-  /** The log contains the entries from #first + 1 to #last, once all waiting records are written. */
+  /** After the write of all waiting records, the log contains the entries from #first + 1 to #last. */
   #first: number
   #last: number
   #drained: (() => void)[] = []
@@ -111,9 +111,9 @@ export class Wal {
   }
 
   /**
-   * Deletes the segments that contain no entry after `index`. Law: the state machine has the effects of the
-   * entries up to `index` durably. So these entries are committed, and no truncation removes them later
-   * (S15).
+   * Deletes the segments that contain no entry after `index`. Law for the caller: the state machine has
+   * durably applied the entries up to `index`. These entries are committed, so no truncation removes them
+   * later (S15).
    */
   compact(index: number): void {
     if (this.#status.type === 'open') this.#compaction.upTo(Math.min(index, this.#state.lastIndex))
