@@ -90,9 +90,8 @@ function makeStore<S extends As>(
 }
 
 /**
- * Waits for the first handshake. Rejects immediately if the client's token or certificate is refused, or if
- * the given addresses cannot lead to the right cluster (ERR_WRONG_CLUSTER). After any other error, the store
- * dials again until the timeout.
+ * Waits for the first handshake. Rejects immediately if the store fails with ERR_UNAUTHORIZED or
+ * ERR_WRONG_CLUSTER. After any other error, the store dials again until the timeout.
  */
 function firstHandshake(
   store: ClientStore<As>,

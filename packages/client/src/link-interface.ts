@@ -53,6 +53,7 @@ export interface LinkEvents {
   cutOff?(isCutOff: boolean): void
 }
 /**
- * Opens a link. Resolves when the member's first `leader` reply is under way. Rejects with a LatchkeyError.
+ * Opens a link. Resolves when the link is open. The member's first `leader` reply then follows. Rejects with
+ * a LatchkeyError.
  */
 export type Dial = (events: LinkEvents, signal: AbortSignal) => Promise<Link>

@@ -1,6 +1,6 @@
-// Driver: owns one WebSocket to a member. The link makes the handshake, sends one frame in each turn of the
-// event loop, and sends pings. The pings show whether the member has vanished without closing the connection
-// (C8).
+// Driver: owns one WebSocket to a member. The link makes the handshake, sends all requests of one turn of the
+// event loop in one frame, and sends pings. The pings show whether the member has vanished without closing
+// the connection (C8).
 
 import type { Socket } from 'node:net'
 import { type Clock, shortError, type Timer } from '@latchkey/base'
@@ -215,8 +215,9 @@ class SocketLink implements Link {
   }
 
   /**
-   * Returns false if the id belongs to another cluster than the store's cluster. The first cluster that
-   * reports its id becomes the store's cluster. The id is empty while the member's cluster is being founded.
+   * Returns false if `clusterId` is not the id of the store's cluster. The first id that a member reports
+   * becomes the id of the store's cluster. An empty id is accepted, because a new cluster has no id before
+   * its first election.
    */
   #isSameCluster(clusterId: string): boolean {
     if (clusterId === '') return true

@@ -1,8 +1,8 @@
 // Rule: the numbers of a session's calls (docs/locks.md, 6).
 //
 // Laws:
-// - a number is given once. A number stays open until it is certain that the members will not execute its
-//   call later.
+// - each number is given to one call only. A number stays open until it is certain that the members will not
+//   execute its call later.
 // - `done` is the lowest open number, or the next number if no number is open. All numbers below `done` are
 //   finished, and the members refuse them for ever.
 // - the next number is at most WINDOW above `done`. The members keep the answers to WINDOW calls of a

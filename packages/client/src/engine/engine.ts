@@ -107,7 +107,9 @@ export class Engine {
     return this.#commands.sessionId
   }
 
-  /** The error of a wait that ends while no leader is known. Undefined if a leader is known. */
+  /**
+   * Returns the error for a wait that ends while no leader is known. Returns undefined if a leader is known.
+   */
   noLeader(): LatchkeyError | undefined {
     if (this.#activeLink.leading !== undefined) return undefined
     return withoutLeader(this.#reports.leaderless, this.#reports.lastLeader)
@@ -313,8 +315,8 @@ export class Engine {
     for (const call of this.#pending(isMeant))
       this.#pendingCalls.giveUp(call, unreachableForGood(call.callState(false, false), error))
     this.#watches.failAll(() => error)
-    // Each caller that waits for a lock now sends a request for the state of its wait. This request fails
-    // with the error, so the caller gets the error.
+    // This call makes each caller that waits for a lock ask for the state of its wait. The request fails with
+    // the error, so the caller gets the error.
     this.grants.attached(false)
   }
 

@@ -276,7 +276,8 @@ export class ExactlyOnceCommands {
 
   /**
    * Takes the answer to an attempt on a link that the store has left, while another attempt is under way or
-   * due. A final answer is used. Any other answer says nothing about the newer attempt, and is ignored.
+   * will be sent. A final answer is used. Any other answer says nothing about the newer attempt, and is
+   * ignored.
    */
   #late(live: LinkState, call: Call, reply: AnswerReply): void {
     const answer = this.#activeLink.late(live, call, reply)

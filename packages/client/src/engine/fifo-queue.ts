@@ -25,8 +25,8 @@ export class Queue<Item> {
   }
 
   /**
-   * Called when one more item is not needed any more. Once at least half of the items, and at least 1024
-   * items, are not needed, removes all items for which `isDead` is true.
+   * Counts one more item that is not needed any more. Once the count is at least 1024 and at least half of
+   * the queue's length, removes all items for which `isDead` is true.
    */
   forget(isDead: (item: Item) => boolean): void {
     if (++this.#dead < 1024 || this.#dead * 2 < this.length) return

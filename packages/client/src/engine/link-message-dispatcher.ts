@@ -136,8 +136,8 @@ export class LinkReports {
   }
 
   /**
-   * Names the session to the member. A member pushes grants and the ends of waits on the link that has named
-   * the session.
+   * Sends the session's id to the member of the active link. Grants and the ends of waits are pushed on the
+   * link that has sent the session's id.
    */
   attach(): void {
     const { activeLink, commands, grants } = this.#to

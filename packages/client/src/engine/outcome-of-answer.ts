@@ -79,7 +79,10 @@ export interface CallState {
   readonly changes: boolean
   readonly mayHaveReachedMember: boolean
   readonly leaderKnown: boolean
-  /** Whether the call waited for a free number of the session, or its last refusal was ERR_BUSY. */
+  /**
+   * True if the call waited for a free call number of the session, or if the call was last refused with
+   * ERR_BUSY.
+   */
   readonly crowded: boolean
 }
 

@@ -90,7 +90,8 @@ export class ReadsAndAdminCalls {
   }
 
   /**
-   * Takes the answer to an attempt on a link that the store has left. Another attempt is under way or due.
+   * Takes the answer to an attempt on a link that the store has left. Another attempt is under way or will be
+   * sent.
    */
   #late(live: LinkState, call: Call, reply: AnswerReply): void {
     const answer = this.#activeLink.late(live, call, reply)
@@ -136,7 +137,7 @@ export class ReadsAndAdminCalls {
     live.inflight.delete(call.id)
     this.#activeLink.closeIfDone(live)
     // The end of this call makes room for a waiting call. Waiting calls are otherwise sent when an answer
-    // arrives, but perhaps no answer arrives. So a timer sends them.
+    // arrives, but perhaps no answer arrives. So a timer sends the waiting calls.
     if (this.#linear.length > 0 || this.#anywhere.length > 0) this.#activeLink.later()
   }
 
@@ -147,5 +148,5 @@ export class ReadsAndAdminCalls {
   }
 }
 
-/** A read of a view needs no leader, but the link on which the view is open. */
+/** A read of a view needs the link on which the view is open. Such a read needs no leader. */
 const needsLeader = ({ payload, viewLink }: Call) => payload.what === 'read' && !payload.stale && !viewLink

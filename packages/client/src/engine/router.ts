@@ -142,8 +142,8 @@ export class Router {
   // ---- Finding a member
 
   /**
-   * Tries all addresses one after another, from a random address on. `lost` is the address whose link has
-   * just closed, and comes last.
+   * Tries all addresses one after another, beginning with a random address. `lost` is the address whose link
+   * has just closed. This address comes last.
    */
   #round(lost: string | undefined): void {
     if (this.#closed || this.active) return

@@ -1,12 +1,12 @@
-// Driver: owns one timer that keeps a session alive while the session is in use. The timer is not cancelled
-// when the last user ends, because a new user may come soon. If the timer fires and the session has no user,
-// nothing is sent.
+// Driver: owns one timer that keeps a session alive while the session has a user, for example a caller that
+// waits for a lock. The timer is not cancelled when the last user ends, because a new user may come soon. If
+// the timer fires and the session has no user, nothing is sent.
 
 import type { Timer } from '@latchkey/base'
 import type { ActiveLink } from './shared-by-all-calls.js'
 import type { Session } from './session.js'
 
-/** In ms: the timer is never set to less than this time. */
+/** In ms, the shortest time to which the timer is set. */
 const LEAST = 50
 
 export class KeepAlive {

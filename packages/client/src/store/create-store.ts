@@ -1,5 +1,5 @@
-// Driver: a Store: one session engine, and all calls for users. Embedded and remote stores differ in their
-// route to the members, and in nothing else.
+// Driver: a Store: one session engine (engine.ts), and all calls for users. Embedded and remote stores differ
+// in their route to the members, and in nothing else.
 
 import { type Clock, EMPTY, type Random } from '@latchkey/base'
 import { DEFAULT_DRIFT, type LockPort, Locking } from '@latchkey/lock'
@@ -181,10 +181,10 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
   }
 
   /**
-   * While the engine still has its link, `close` releases the holds, except with 'keep'. If the store has
-   * ephemeral keys, or waits at latches or barriers, `close` also ends the session, which ends the keys and
-   * the waits. An embedded member stops after these requests. If the cluster does not answer, `close` waits
-   * at most RELEASE_PATIENCE, and the leases expire by themselves.
+   * Releases the holds, except if `holds` is 'keep'. If the store has ephemeral keys, or waits at latches or
+   * barriers, also ends the session, which ends the keys and the waits. After these requests the engine
+   * closes its link, and an embedded member stops. If the cluster does not answer, `close` waits at most
+   * RELEASE_PATIENCE, and the leases expire by themselves.
    */
   async #close(holds: 'release' | 'keep'): Promise<void> {
     const why = new LatchkeyError('ERR_CLOSED')

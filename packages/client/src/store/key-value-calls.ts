@@ -343,7 +343,7 @@ export const TypedKeyValues = KeyValues as unknown as new <S extends As>(
 
 const parses = ({ as }: Decoding): boolean => as === 'json' || as === 'msgpack'
 
-// ---- Decoding answers, with the key that an error names
+// ---- Decoding answers
 
 const toValueRead = (result: unknown, how: Decoding, read: Read) =>
   toMaybe(result, how, (read as ReadOf<'get'>)[1])
@@ -370,7 +370,7 @@ const toRowValue = ([key, value]: Row, how: Decoding) =>
 
 const toKeyValue = (row: Row, how: Decoding) => ({ key: toUserKey(row[0], how), value: toRowValue(row, how) })
 
-/** Throws ERR_TOO_LARGE for a command that is too large. */
+/** Returns the encoded command, or throws ERR_TOO_LARGE if the command is too large. */
 export function encoded(command: Command): Uint8Array {
   const reason = overBudget(command)
   if (reason !== null) throw new LatchkeyError('ERR_TOO_LARGE', reason)

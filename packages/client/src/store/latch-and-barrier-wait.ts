@@ -221,8 +221,8 @@ export class PartyWait {
   async #waitIsOver(known?: PartyResult): Promise<PartyResult> {
     const { end } = this.#limit
     if (end === 'aborted' || end === 'closed') {
-      // The request to leave is sent before the caller learns of the end, so that the caller's next call
-      // comes after the removal of the wait record.
+      // The request that removes the wait record is sent before the caller gets the error. So the caller's
+      // next call reaches the member after this request.
       const mayHavePassed = this.#mayBeIn && this.#terms.of === PARTY_OF.barrier
       if (this.#mayBeIn) void this.#leave()
       throw mayHavePassed ? unsure(this.#limit.error()) : this.#limit.error()

@@ -161,7 +161,9 @@ class LockWatch implements WatchHandle {
   }
 }
 
-/** Makes the first event of a watch of an election that has no leader. */
+/**
+ * Makes the first event of a watch of an election that has no leader: a 'released' event without a holder.
+ */
 const vacancy = (key: Bytes, revision: number): LockChange => ({
   type: 'released',
   key,

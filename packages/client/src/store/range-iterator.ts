@@ -65,8 +65,8 @@ class Rows<T> implements RangeIterator<T> {
   readonly #revision: Promise<number>
   #refuse: (error: unknown) => void = () => {}
   /**
-   * The first row. Set if the caller has read `revision` before the first `next()`, because only the request
-   * for the first row shows the revision.
+   * The promise of the first row. Set if the caller has read `revision` before the first `next()`, because
+   * only the request for the first row shows the revision.
    */
   #first: Promise<IteratorResult<T, undefined>> | undefined
   #isBegun = false
@@ -289,8 +289,8 @@ function advance(cursor: Cursor, reverse: boolean, rows: readonly Row[]): void {
 }
 
 /**
- * Sends the request and does not wait for its answer, because a view that is not closed expires
- * at the member.
+ * Asks the member to close the view, and does not wait for the answer. If the request is lost, the view
+ * expires at the member.
  */
 export function closeView(engine: Engine, { view, viewLink }: OpenView): void {
   if (!viewLink?.open) return

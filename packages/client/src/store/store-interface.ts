@@ -55,9 +55,9 @@ export interface LockCalls<S extends As = 'bytes'> {
 /** These calls for locks exist on a store, but not on a `sub`. */
 export interface LockPrimitives {
   /**
-   * The basic call of RheaKV, on which the calls of both styles are built. The call makes one attempt,
-   * without a queue and without renewal. `keepLease` renews a lock that is held. If `fencingKey` is null, the
-   * store's own counter gives the fencing token.
+   * The basic lock call of RheaKV. The call makes one attempt, without a queue and without renewal.
+   * `keepLease` renews a lock that is held. If `fencingKey` is null, the store's own counter gives the
+   * fencing token.
    */
   tryLockWith(
     key: Bytes,

@@ -30,7 +30,10 @@ export function endSpan(span: Span | undefined, attributes: Attributes, error?: 
   span?.end(more, code ?? (error instanceof Error ? error.name : 'Error'), error)
 }
 
-/** Returns the attributes of an address. A store in the process of its member has no address. */
+/**
+ * Returns the attributes of a member's address. The member in the process of an embedded store has no
+ * address.
+ */
 export function addressAttributes(address: string | undefined): Attributes {
   if (address === undefined || !URL.canParse(address)) return {}
   const { hostname, port, protocol } = new URL(address)

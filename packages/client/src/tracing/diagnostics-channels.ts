@@ -9,7 +9,8 @@ export interface CallMessage {
   readonly operation: string
   readonly namespace: string
   /**
-   * The address of the member that answered. Undefined if the member of this process answered, or no member.
+   * The address of the member that answered. Undefined if the member of this process answered, or if no
+   * member answered.
    */
   address: string | undefined
   error?: unknown

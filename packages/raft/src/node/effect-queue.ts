@@ -1,6 +1,6 @@
-// Driver: carries out the core's effects in the order in which the core returned them, even if an effect
-// causes the next call of the core. Law: after `stop` no effect is carried out, not even effects that the
-// core returned before `stop` (A5).
+// Driver: carries out the core's effects in the order in which the core returned them. If an effect causes
+// another call of the core, the new effects wait until all earlier effects are carried out. Law: after `stop`
+// no effect is carried out, not even effects that the core returned before `stop` (A5).
 
 import type { Effect } from '../core/index.js'
 

@@ -1,6 +1,6 @@
 // Rule: splits an entry's data into its commands. Each command is a length (u32, little endian), and then its
-// bytes. The node joins the bytes of commands as its callers pass them, and never splits them again. So only
-// the callers and the state machine know this format, and another state machine may use another format.
+// bytes. The node joins the bytes of commands as its callers pass them, and never splits the joined bytes. So
+// only the callers and the state machine know this format, and another state machine may use another format.
 
 import { assert } from '@latchkey/base'
 

@@ -13,8 +13,8 @@ import type { Clock, Timer } from '@latchkey/base'
 import type { RaftNode } from './node.js'
 
 /**
- * In ms, how often this file checks whether the core has given up the present target. The core gives up a
- * target after an election timeout.
+ * In ms, the interval at which this file checks whether the core has given up the present target. The core
+ * gives up a target after an election timeout.
  */
 const LOOK_MS = 10
 

@@ -1,6 +1,7 @@
 // Rule: linearizable reads. Reads that arrive together share one round of the core: the leader notes its
-// commit index, and a majority confirms that it still leads. A read is answered once this member has applied
-// the log up to that index (R4). A read that arrives during a round waits for the next round (R5).
+// commit index, and a majority of the members confirms that this leader still leads. A read is answered once
+// this member has applied the log up to that index (R4). A read that arrives during a round waits for the
+// next round (R5).
 
 export type ReadOutcome =
   /** The read sees everything up to `index`. `time` is the leader's cluster time (CT5). */

@@ -1,5 +1,5 @@
 // Driver: decides which entries of the log are removed. An entry may be removed once the state machine has
-// its effects durably (S15). The newest entries stay for members that lag a little. While a snapshot is being
+// applied it durably (S15). The newest entries stay for members that lag a little. While a snapshot is being
 // sent, the entries after its index stay too, because the receiver needs them next (S9).
 
 import type { Entry } from '../core/types.js'
@@ -26,7 +26,7 @@ interface CompactionBounds {
 export class Compaction {
   readonly #ports: CompactionPorts
   readonly #bounds: CompactionBounds
-  /** In bytes, the data of the entries that the last compaction kept, and of all later entries. */
+  /** In bytes: the data of the entries that the last compaction kept, plus the data of all later entries. */
   #bytes = 0
 
   constructor(ports: CompactionPorts, bounds: CompactionBounds) {

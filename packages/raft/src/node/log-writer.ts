@@ -1,5 +1,5 @@
-// Driver: writes batches to the member's log on disk, and reports each durable batch to the core. Its owner
-// asks whether a write is under way, because commands that arrive during a write share the next entry.
+// Driver: writes batches to the member's log on disk, and reports each durable batch to the core. The owner
+// of this class reads `idle`, because commands that arrive during a write share the next entry.
 
 import type { PersistBatch } from '../core/types.js'
 

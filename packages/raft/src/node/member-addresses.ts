@@ -118,8 +118,8 @@ export class Addresses {
   }
 
   /**
-   * Returns the addresses that a leader must write to the log: those of members that were found at their
-   * given address, and this member's own address.
+   * Returns the addresses that a leader must write to the log: the given addresses of members that were found
+   * there, and this member's own given address.
    */
   moved({ peers }: Membership): Urls {
     const { id: own, given } = this.#ports

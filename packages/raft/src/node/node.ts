@@ -4,7 +4,7 @@
 //
 // Laws
 //   N1  One event is one call of the core, and the effects of the call are carried out before the next event.
-//       No await is in between, so no other event can change the core's state meanwhile.
+//       Between the call and its effects there is no await, so no other event can change the core's state.
 //   N2  A tick is handled after the messages that arrived before it. So after a pause of the process, a
 //       follower first reads its leader's heartbeats, and starts no needless election (T2).
 //   N3  Commands that arrive while the log is being written share the next entry (proposer.ts).

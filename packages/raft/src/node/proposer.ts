@@ -112,8 +112,9 @@ export class Proposer {
   }
 
   /**
-   * Returns in how many ms `tick` can propose an entry. The caller calls this method again after each applied
-   * entry, because the entry's commands may have set an earlier deadline.
+   * Returns in how many ms `tick` can propose an entry. Infinity means that `tick` has nothing to propose.
+   * The caller calls this method again after each applied entry, because the entry's commands may have set an
+   * earlier deadline.
    */
   untilTick(now: number, applied: number, nextDeadline: () => number | undefined): number {
     const { raft } = this.#ports

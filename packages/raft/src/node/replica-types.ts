@@ -42,8 +42,8 @@ export interface ReplicaPorts {
   readonly machine: StateMachine
   readonly observer?: LoopObserver | undefined
   /**
-   * The earlier addresses of members, and the date of this member's data directory. Undefined for a member
-   * without a data directory.
+   * Stores the earlier addresses of members, and when this member's data directory was created. Undefined for
+   * a member without a data directory.
    */
   readonly note?: DirectoryNote | undefined
   /** Called when this member may serve clients (data-directory-in-wrong-cluster.ts). */
@@ -54,8 +54,8 @@ export interface ReplicaPorts {
   /** Called for a message of the layer above Raft. */
   app?(from: MemberId, bytes: Uint8Array): void
   /**
-   * Called when the connection to member `id` has closed. The outcome of the requests that were sent to this
-   * member is then unknown.
+   * Called when the connection to member `id` has closed. The outcome of the requests that were sent to
+   * member `id` is then unknown.
    */
   gone?(id: MemberId): void
   met?(id: MemberId): void

@@ -28,8 +28,8 @@ import { AutomaticMembershipChanges } from './automatic-membership-changes.js'
 import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
 /**
- * In ms, how long this member waits at least for the answers of members that its log does not have. This is
- * longer than an attempt to connect can take (TIMING.connect).
+ * In ms, the shortest time for which this member waits for the answers of members that are in its options and
+ * not in its log. An attempt to connect ends earlier (TIMING.connect).
  */
 const LEAST_PATIENCE = 2_500
 
@@ -171,8 +171,8 @@ export class Replica {
   }
 
   /**
-   * True while this member serves no client, because it waits for members that its log does not have
-   * (data-directory-in-wrong-cluster.ts).
+   * True while this member serves no client, because it waits for the answers of members that are in its
+   * options and not in its log (data-directory-in-wrong-cluster.ts).
    */
   get isAsking(): boolean {
     return this.#oneCluster.isAsking
@@ -300,8 +300,8 @@ export class Replica {
 
   /**
    * Returns the reason to refuse a peer, or undefined to admit it. A peer of this cluster is admitted even if
-   * this member's log does not have it: this member may lag, and the peer may be the leader. A peer whose
-   * removal is not committed is admitted too, because the commit may need it (M11).
+   * this member's log does not have the peer: this member may lag, and the peer may be the leader. A peer is
+   * admitted until its removal is committed, because the commit may need this peer (M11).
    */
   #admit({
     id,

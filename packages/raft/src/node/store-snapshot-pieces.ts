@@ -7,7 +7,7 @@
 import type { LogPosition, Membership } from '../core/types.js'
 import type { AppliedState, SnapshotWriter, StateMachine } from './state-machine-interface.js'
 
-/** In bytes, how much received data may wait for the disk. */
+/** In bytes, how much received data may wait for the disk. At this limit, `full` becomes true. */
 const MOST_WAITING = 4 * 1024 * 1024
 
 interface StagedPiece {

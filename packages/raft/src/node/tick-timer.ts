@@ -36,7 +36,7 @@ export class Ticker {
     this.#tick()
   }
 
-  /** No later call of `within` sets the timer again. */
+  /** After this call, `within` does not set the timer any more. */
   stop(): void {
     this.#timer?.cancel()
     this.#at = Number.NEGATIVE_INFINITY

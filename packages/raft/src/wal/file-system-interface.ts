@@ -33,14 +33,17 @@ export interface FileSystem {
    * because preallocated space would cost memory and would not make its writes faster.
    */
   readonly sizes?: { readonly segmentBytes: number; readonly growBytes: number }
-  /** Opens a file for writing. 'create' makes an empty file, and fails if the name exists. */
+  /**
+   * Opens a file for writing. 'create' makes an empty file, and fails if the file exists. 'existing' fails if
+   * the file does not exist.
+   */
   open(path: string, how: 'create' | 'existing', done: Opened): void
   remove(path: string, done: Done): void
   /** Renames a file in one atomic step. An existing file with the new name is replaced. */
   rename(from: string, to: string, done: Done): void
   syncDir(path: string, done: Done): void
 
-  // A member calls the next methods only while it starts, so they may be slow.
+  // A member calls the methods below only at its start, so these methods may be slow.
 
   /** Creates the folder and its missing parent folders, and syncs all of these folders. */
   makeDir(path: string): Promise<void>

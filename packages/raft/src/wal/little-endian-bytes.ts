@@ -20,8 +20,8 @@ export function getU64(buffer: Buffer, at: number): number {
 }
 
 /**
- * Reads values one after another. If the bytes run out, `ok` becomes false and all further values are empty.
- * So a caller checks `ok` once, after its last read.
+ * Reads values one after another. If the bytes run out, `ok` becomes false, and all further values are 0 or
+ * empty. So a caller checks `ok` once, after its last read.
  */
 export class Reader {
   readonly #buffer: Buffer

@@ -2,7 +2,7 @@
 // segment stores this summary, so that earlier segments can be removed.
 //
 // Laws:
-//   LS1  `last` is undefined after a truncation until an entry is written. This class keeps no entries, so
+//   LS1  After a truncation, `last` is undefined until an entry is written. This class keeps no entries, so
 //        after a truncation the class does not know the term of the last entry.
 //   LS2  Memberships are sorted by index. The first membership is in force at the start of the log. The last
 //        membership is in force at the end of the log.

@@ -31,7 +31,7 @@ export interface WalOptions {
   readonly fs: FileSystem
   /**
    * The folder contains only the log, and is created if it is missing. The caller holds the lock of the
-   * directory above (directory-lock.ts).
+   * parent directory (directory-lock.ts).
    */
   readonly dir: string
   readonly group?: GroupId

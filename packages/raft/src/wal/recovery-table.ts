@@ -8,15 +8,16 @@
 import { assert } from '@latchkey/base'
 
 /**
- * What was found in the file of the durable mark. 'newer': a later version wrote the mark. 'foreign': the
- * mark belongs to another Raft group.
+ * What was found in the file of the durable mark. 'absent': there is no file. 'unreadable': both slots are
+ * damaged. 'newer': a later version wrote the mark. 'foreign': the mark belongs to another Raft group.
  */
 export const MARKS = ['absent', 'unreadable', 'newer', 'foreign', 'readable'] as const
 /** Whether the folder has segments, apart from leftovers of an interrupted removal. */
 export const LOGS = ['none', 'some'] as const
 /**
- * Why the reading of segments ended. 'whole': all segments are valid. 'missing': a segment does not exist.
- * 'foreign': a segment belongs to another member or group. 'newer': a later version wrote the segment.
+ * Why the reading of segments ended. 'whole': all segments are valid. 'damaged': a segment has invalid bytes.
+ * 'missing': a segment does not exist. 'foreign': a segment belongs to another member or group. 'newer': a
+ * later version wrote the segment.
  */
 export const STOPS = ['whole', 'damaged', 'missing', 'foreign', 'newer'] as const
 export const PLACES = ['last', 'earlier'] as const
