@@ -173,7 +173,7 @@ class SocketLink implements Link {
     this.#flush()
     this.#leave()
     this.#socket.close(1000)
-    // If the member does not answer the close, the socket is closed anyway.
+    // If the member does not answer the close within 500 ms, the socket is closed without an answer.
     this.#options.clock.after(500, () => this.#socket.terminate(), { ref: false })
   }
 

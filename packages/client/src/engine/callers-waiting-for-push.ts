@@ -42,9 +42,9 @@ export class GrantPushes {
   }
 
   /**
-   * Called when the store has sent its session's id over a new link. Tells the waiting callers that pushes
-   * arrive again. If `isNewSession` is true, the callers' places in lock queues still belong to the former
-   * session.
+   * Makes each waiting caller ask a member for the state of its wait. Called when the store has sent its
+   * session's id over a new link, and when all waits must fail. If `isNewSession` is true, the callers'
+   * places in lock queues still belong to the former session.
    */
   attached(isNewSession: boolean): void {
     for (const run of this.#attached.keys()) if (this.#attached.has(run)) run(isNewSession)

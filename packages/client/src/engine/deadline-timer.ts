@@ -18,7 +18,10 @@ export interface DeadlineItem {
  * its time.
  */
 const WIDTH = 4
-/** The heap is cleaned if its empty buckets outnumber the buckets with items by more than this number. */
+/**
+ * Empty buckets are removed from the heap when there are this many more empty buckets than buckets with
+ * items.
+ */
 const FEW_EMPTY = 1_024
 
 export class Deadlines<Item extends DeadlineItem> {

@@ -20,7 +20,10 @@ import type { Session } from './session.js'
 
 /** How many commands may wait for a call number or for a leader. A further command fails with ERR_BUSY. */
 const WAITING = 65_536
-/** How many bytes of commands may wait for a call number or for a leader. */
+/**
+ * How many bytes of commands may wait for a call number or for a leader. A further command fails with
+ * ERR_BUSY.
+ */
 const WAITING_BYTES = 64 * 1024 * 1024
 /** How many bytes of commands may have a call number and no answer. Further commands wait for a number. */
 const OPEN_BYTES = 32 * 1024 * 1024

@@ -7,7 +7,7 @@
 import { shortText } from '@latchkey/base'
 import { isLatchkeyError } from '@latchkey/protocol'
 
-/** How many failed addresses an error names at most. */
+/** How many failed addresses are remembered, and named in an error. A further address replaces the oldest. */
 const MOST = 8
 
 export class FailedAddresses {

@@ -22,7 +22,7 @@ import type { LinkState } from './call.js'
 import { judgeRead } from './outcome-of-answer.js'
 import type { ActiveLink } from './shared-by-all-calls.js'
 
-/** How many events of one watch a member may send before the reader has taken them. */
+/** How many events of one watch a member may send before the reader has taken them. Then the member waits. */
 const CREDIT = 1_024
 
 export interface WatchSink {

@@ -69,7 +69,10 @@ const LEAVE_TIMEOUT = 5_000
  * clocks may differ by 1 %. The value is 2 %, as a reserve.
  */
 const CLOCKS_DIFFER = 0.02
-/** In ms: after the end of its wait, a call waits at most this long for the removal of its wait record. */
+/**
+ * In ms: after the end of its wait, a call waits at most this long for the removal of its wait record. Then
+ * the call ends, and the removal continues in the background.
+ */
 const LEAVE_WAIT = 500
 
 export class PartyWait {

@@ -32,8 +32,8 @@ import type { Mirror, MirrorOptions, MirrorTarget } from './mirror.js'
  */
 export interface LockCalls<S extends As = 'bytes'> {
   /**
-   * Returns a lock object in the style of RheaKV. Without a watchdog the lock expires at the end of the
-   * lease. Throws a TypeError for wrong arguments.
+   * Returns a lock object in the style of RheaKV. With a watchdog, the lease is renewed until the release.
+   * Without a watchdog, the lock expires at the end of the lease. Throws a TypeError for wrong arguments.
    */
   getDistributedLock(key: Bytes, lease: Duration, watchdog?: Watchdog, options?: LockOptions): DistributedLock
   /** The lock calls in the style of Node: acquire, tryAcquire, withLock, query, forceRelease. */
