@@ -56,11 +56,17 @@ class Show {
   #grants = 0
   #firstToken = 0
   #lastToken = 0
-  /** How many grants had no higher fencing token than the grant before. Any number above zero is a bug. */
+  /**
+   * How many grants had a fencing token that was not higher than the token before. Any number above zero is a
+   * bug.
+   */
   #stale = 0
   /** In ms, from the kill of the leader to the next grant. */
   #gap: number | undefined
-  /** When the leader was killed. Undefined before the kill, and after the first grant by the next leader. */
+  /**
+   * The time at which the leader was killed. Undefined before the kill, and after the first grant by the next
+   * leader.
+   */
   #deadSince: number | undefined
   /** True after another member has become leader. */
   #succeeded = false
@@ -194,7 +200,7 @@ class Show {
     this.#say(`${leader} is started again and catches up`, { started: leader })
   }
 
-  /** Waits for a leader if an election is under way. Returns undefined if the demo ends before. */
+  /** Waits for a leader if an election is under way. Returns undefined if the demo ends first. */
   async #presentLeader(store: CommandStore): Promise<string | undefined> {
     while (!this.#over.signal.aborted) {
       const { leader } = await store.status()

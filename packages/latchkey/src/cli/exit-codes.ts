@@ -29,7 +29,7 @@ export function exitOf(error: unknown): number {
   return isLatchkeyError(error, 'ERR_NO_LEADER') ? EXIT.unavailable : EXIT.failure
 }
 
-/** Returns '' for a timeout, because its message adds nothing. */
+/** Returns '' for a timeout, because the message of a timeout adds nothing. */
 function reason(cause: unknown): string {
   if (!(cause instanceof Error) || cause.message === '' || isLatchkeyError(cause, 'ERR_TIMEOUT')) return ''
   return ` (${cause.message})`

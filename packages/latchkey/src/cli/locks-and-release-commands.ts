@@ -86,8 +86,8 @@ interface Past {
 }
 
 /**
- * Returns the histories of the key by kind, without empty ones. But the kind `lock` is included even if its
- * history is empty, so that the user reads that nothing happened.
+ * Returns the histories of the key by kind, without empty ones. An empty history of the kind `lock` is also
+ * returned, so that the user reads that nothing happened.
  */
 async function historiesOf(
   store: Pick<CommandStore, 'locks'>,

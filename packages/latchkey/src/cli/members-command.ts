@@ -141,9 +141,9 @@ async function memberOf(
 }
 
 /**
- * Repeats the change until the cluster accepts the change. The cluster refuses a change while a learner is
- * too far behind, and while another change is not complete. The leader also makes changes by itself, for
- * example to record a new member's address.
+ * Repeats the change until the cluster accepts the change, or until the time `wait` is over. The cluster
+ * refuses a change while a learner is too far behind, and while another change is not complete. Also the
+ * leader makes such changes by itself, for example to record a new member's address.
  */
 async function changed(work: Work, ask: () => Promise<void>, show?: () => Promise<string>): Promise<void> {
   const { call, io, wait } = work
@@ -192,7 +192,7 @@ function lagOf(id: string, member: MemberStatus | undefined): string {
  * A new member with another id is added before `old` is removed, so the number of voters never falls.
  * Law: if `old` is not a member, the function changes nothing and fails (M27). Without this law: the operator
  * mistypes the id, and the new member joins beside the member that it should replace. Exception: if the new
- * member is a voter at the given address, an earlier run has made the whole change.
+ * member is a voter at the given address, an earlier run has made the whole change, and this call succeeds.
  */
 async function replaced(work: Work, old: string, id: string, url: string): Promise<string> {
   const { store, call } = work

@@ -32,8 +32,8 @@ export function processIo(): ProcessIo {
   }
   let fault: Error | undefined
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // A command that handles signals, such as `latchkey start`, continues without a reader. The end of a
-    // program that reads the log must not stop a member.
+    // A command that handles signals, such as `latchkey start`, continues if no program reads its output any
+    // more. So a member does not stop when the program that reads its log ends.
     if (taken > 0 || interruption.signal.aborted) return
     if (error.code !== 'EPIPE') fault = error
     // The process does not exit immediately, because the command may have to release a hold first.

@@ -9,7 +9,7 @@ interface ProgressPorts {
   err(text: string): void
 }
 
-/** In ms. A terminal gets a new text at this interval. */
+/** In ms. On a terminal, a new text overwrites the line at this interval. */
 const LOOK_MS = 500
 /**
  * In ms, for outputs that are no terminal: the time before the first line, and the least time between two

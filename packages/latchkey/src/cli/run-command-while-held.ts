@@ -83,7 +83,7 @@ export function runOf(line: Line, command: string, word: string): Run {
 }
 
 /**
- * Returns the hold, or undefined if other clients had the lock until the wait was over. If the cluster has no
+ * Returns the hold, or undefined if other clients held the lock during the whole wait. If the cluster has no
  * leader, the function throws ERR_TIMEOUT instead, because the lock may be free.
  */
 export async function heldUnlessBusy<H>(
@@ -168,7 +168,7 @@ const whyNot = ({ code, message }: NodeJS.ErrnoException) =>
 function endOf(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
-      // Node also emits 'error' after a signal that could not be sent. The process then still runs.
+      // Node also emits 'error' after a signal that could not be sent. CMD then still runs.
       if (child.pid !== undefined) return
       const code = error.code === 'ENOENT' ? EXIT.notFound : EXIT.cannotRun
       const reason = code === EXIT.notFound ? 'command not found' : whyNot(error)

@@ -75,7 +75,9 @@ function readConfig(line: Line, io: Io): { path: string; text: string } | undefi
   }
 }
 
-/** `read` returns the settings with the present contents of `files`, the files that the settings name. */
+/**
+ * The settings name the files `files`. `read` returns the settings with the present contents of these files.
+ */
 async function serve(
   files: readonly string[],
   read: () => SidecarOptions,
@@ -102,7 +104,7 @@ async function serve(
   const reload = () => {
     const again = read()
     sidecar.reload(again)
-    // Clients may still send removed tokens, and the log must not show them.
+    // Removed tokens stay in `secrets`. Clients may still send them, and the log must not show them.
     secrets = [...new Set([...secrets, ...again.secrets])]
   }
   const reloader = new Reloader({ clock: io.clock, logger, files, seen, reload })

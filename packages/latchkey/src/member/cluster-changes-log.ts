@@ -3,10 +3,10 @@
 // unreachable, and when a majority is reachable again.
 //
 // Laws
-//   - A change is logged once. A lasting fault is logged again every half minute, so that a reader of the
-//     newest lines sees it too.
-//   - A majority counts as lost only after this member has reached it once. A member that starts has lost
-//     nothing.
+//   - A change is logged once. A lasting fault is logged again every half minute, so that the newest lines of
+//     the log also show the fault.
+//   - This member reports a lost majority only if it has reached a majority before. So a member that starts
+//     reports nothing.
 //   - This file makes no decisions. The member works the same without this file.
 
 import type { Clock, Logger, Timer } from '@latchkey/base'

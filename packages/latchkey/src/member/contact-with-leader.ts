@@ -7,16 +7,23 @@
 // - A member without contact for three quarters of an election timeout is cut off. The member is no longer
 //   cut off when it becomes leader, or when it has contact with the leader of another term. If the same
 //   leader comes back, contact must first last for half an election timeout. Without this wait: over a bad
-//   connection, one message arrives now and then, and each time all stores repeat all their requests.
+//   connection, one message of the leader arrives now and then. Each time, all stores of this member repeat
+//   all their requests.
 // - A member forwards requests of other members only if its leader was silent for at most half an election
 //   timeout (M28). Without this law: the leader stops, and all other members lose contact at the same time.
 //   These members forward requests to each other, although no member reaches a leader.
 
 /** In election timeouts. A member without contact for this time is cut off. */
 const CUT_OFF = 0.75
-/** In election timeouts. With the same leader, contact must last for this time. */
+/**
+ * In election timeouts. A member that was cut off and hears the same leader again stays cut off for this
+ * time.
+ */
 const BACK = 0.5
-/** In election timeouts. The longest silence of a leader to which requests of other members are forwarded. */
+/**
+ * In election timeouts. If the leader was silent for longer than this, this member forwards no requests of
+ * other members.
+ */
 const HEARD = 0.5
 
 interface LeaderView {
@@ -25,8 +32,8 @@ interface LeaderView {
   readonly connected: boolean
   readonly term: number
   /**
-   * In ms of the election timers' clock. `clock` is now, and `heardAt` is the time of the leader's last
-   * message.
+   * In ms of the election timers' clock. `clock` is the time now, and `heardAt` is the time of the leader's
+   * last message.
    */
   readonly clock: number
   readonly heardAt: number
@@ -38,11 +45,14 @@ export class LeaderReach {
   #reachedAt = 0
   /**
    * `#term` is the term of the leader with which this member last had contact. `#termBefore` is the term of
-   * the leader that this member had when it was cut off.
+   * the last leader before this member was cut off.
    */
   #term = 0
   #termBefore = 0
-  /** When contact with the same leader began again, while this member still counts as cut off. */
+  /**
+   * The time at which contact with the same leader began again. Undefined if this member is not cut off or
+   * has no contact.
+   */
   #backSince: number | undefined
   isCutOff = false
 

@@ -6,17 +6,19 @@
 // lock with a lease of 3 s is lost. Seven thousand openSession have the same effect.
 //
 // Laws:
-//   - The large commands that are in the log and not applied cost at most WINDOW together, or only one large
-//     command is there. So a small command waits for at most WINDOW of work.
-//   - Connections take turns. The next turn belongs to the connection with the least cost: the sum for its
-//     earlier commands and its next command. The writes of a connection keep their order. Its lock commands
-//     also keep their order, but do not wait for its writes.
-//   - A small command waits only for waiting commands of the same kind from its own connection.
-//   - Before a deleteRange, the member counts the rows of the range (kv, delete-range-row-counts.ts). A step
-//     of a batch or a transaction is not counted. Until the deleteRange is applied, this queue sends no other
-//     deleteRange for overlapping keys.
-//   - The bytes of waiting commands are limited, in total and for each connection. Beyond the limit, a
-//     command fails with ERR_BUSY.
+//   - Before this queue sends a large command to the log, all large commands that are in the log and not
+//     applied, with this one, must cost at most WINDOW. A command that costs more is sent alone. So a small
+//     command of another connection waits for at most WINDOW of work, or for one very large command.
+//   - Connections take turns. The next turn belongs to the connection whose earlier commands and next command
+//     together cost least. The writes of a connection keep their order. The lock commands of a connection
+//     also keep their order, but do not wait for writes.
+//   - A small command waits only if an earlier command of the same kind and the same connection waits. The
+//     kinds are commands for sessions, writes, and commands for locks.
+//   - Before a deleteRange, the member counts the rows of the range (kv, delete-range-row-counts.ts). A
+//     deleteRange inside a batch or a transaction is not counted. Until the deleteRange is applied, this
+//     queue sends no other deleteRange for overlapping keys.
+//   - The bytes of waiting commands are limited, in total and for each kind of command of each connection.
+//     Beyond the limit, a command fails with ERR_BUSY.
 
 import { type CommandRecord, type KvStore, RecordSource } from '@latchkey/kv'
 import { type Command, decodeCommand, isBadCommand, OP, opOf } from '@latchkey/protocol'
@@ -32,19 +34,18 @@ const WINDOW = 20_000
 const SMALL = 32
 /** In bytes. A longer command is large, even if it touches only one row. */
 const SMALL_BODY = 16 * 1024
-/** In bytes. A longer renew, releaseAll or leaveParties is large, because it names many locks. */
+/**
+ * In bytes. A longer renew, releaseAll or leaveParties is large, because such a command changes many rows.
+ */
 const SMALL_RENEWAL = 1024
 /** In bytes. The memory of a waiting command besides its body. */
 const OVERHEAD_BYTES = 1024
-/**
- * The waiting commands of all connections together may have this many times as many bytes as the waiting
- * commands of one connection (`mostBytes`).
- */
+/** A factor. All waiting commands together may have at most MOST_FULL * `mostBytes` bytes. */
 const MOST_FULL = 4
 
 /**
- * The connection of a client, or a text for commands that another member forwards. The text has the id of
- * that member and the id of the session.
+ * The connection of a client, or a text for commands that another member forwards. The text contains the id
+ * of that member and the id of the session.
  */
 type CommandSender = object | string
 type OnOutcome = (outcome: Outcome, ticket: number) => void
@@ -69,12 +70,15 @@ type Kind = 'sessions' | 'writes' | 'locks'
 class Lane {
   readonly waiting: Waiting[] = []
   /**
-   * Begins with the value that the constructor gets. Each waiting command of this sender adds its cost when
-   * it is sent to the log.
+   * The total cost of the commands of this sender that were sent to the log. A new lane starts at the value
+   * that the constructor gets.
    */
   served: number
   bytes = 0
-  /** True while the rows of a deleteRange of this sender are counted. The later commands wait. */
+  /**
+   * True while the rows of a deleteRange of this sender are counted. During the count, the sender's later
+   * commands wait.
+   */
   surveying = false
   left = false
 
@@ -90,7 +94,9 @@ class Lane {
 interface CommandQueuePorts {
   readonly node: Pick<RaftNode, 'submit'>
   readonly kv: Pick<KvStore, 'survey' | 'weigh'>
-  /** How many bytes of waiting commands one connection may have. A single waiting command may be larger. */
+  /**
+   * One connection may have this many bytes of waiting commands of one kind. A single command may be larger.
+   */
   readonly mostBytes: number
 }
 
@@ -108,8 +114,8 @@ export class CommandQueue {
   #underWay = 0
   #weight = 0
   /**
-   * The `served` of the sender that had the last turn. A new sender starts with this value, so it gets no
-   * advantage over earlier senders.
+   * The largest `served` that a sender had at its turn. A new sender starts with this value, so a new sender
+   * gets no advantage over earlier senders.
    */
   #served = 0
 
@@ -150,8 +156,8 @@ export class CommandQueue {
   }
 
   /**
-   * If kv cannot read a row, the command counts as a full WINDOW. The same error occurs when the command is
-   * applied, and the member then reports the error.
+   * If kv cannot read a row, the command counts with the cost WINDOW. The same error occurs when the command
+   * is applied, and the member then reports the error.
    */
   #weigh(command: Command, bytes: number): number {
     try {
@@ -199,7 +205,10 @@ export class CommandQueue {
     if (this.#underWay === 0) this.#forget()
   }
 
-  /** Undefined if every waiting command must wait until an earlier command is applied. */
+  /**
+   * Undefined if no command may be sent now: each sender waits for the count of its rows, or for an
+   * overlapping deleteRange.
+   */
   #nextLane(): Lane | undefined {
     let found: Lane | undefined
     let least = Number.POSITIVE_INFINITY
@@ -258,7 +267,7 @@ export class CommandQueue {
     if (range !== undefined) this.#ranges.delete(range)
   }
 
-  /** All senders begin again with cost 0, because no command waits and all commands are applied. */
+  /** Called when no command waits and all commands are applied. All senders begin again with cost 0. */
   #forget(): void {
     for (const lanes of Object.values(this.#lanes)) lanes.clear()
     this.#served = 0
@@ -287,7 +296,8 @@ function kindOf(body: Uint8Array): Kind {
 
 function isSmallByKind(body: Uint8Array): boolean {
   switch (opOf(body)) {
-    // `opOf` returns 0 if the body has an unusual encoding, from which `opOf` cannot read the operation.
+    // `opOf` returns 0 if the body has an unusual encoding, from which `opOf` cannot read the operation. So
+    // the cost of such a command must be computed.
     case 0:
     case OP.openSession:
     case OP.endSession:
@@ -312,7 +322,10 @@ function isSmallByKind(body: Uint8Array): boolean {
   }
 }
 
-/** Returns undefined if the command is malformed. The member refuses it without work, so it has no cost. */
+/**
+ * Returns undefined if the command is malformed. The member refuses a malformed command without work, so this
+ * queue treats the command as small.
+ */
 function decodedOf(body: Uint8Array): Command | undefined {
   const command = decodeCommand(body)
   return isBadCommand(command) ? undefined : command

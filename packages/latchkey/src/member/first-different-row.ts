@@ -20,7 +20,9 @@ interface RowSearchPorts {
   readonly clock: Clock
   /** Must give different numbers after each start of the process. */
   readonly random: Random
-  /** Makes a view of the state after the entry `index`. Undefined if the state has changed since then. */
+  /**
+   * Makes a view of the state after the entry `index`. Undefined if the state has changed since that entry.
+   */
   readonly freeze: (index: number) => Promise<StateDigest | undefined>
   readonly send: (to: string, message: Question | Answer) => void
   readonly found: (from: string, index: number, difference: Difference) => void
@@ -48,8 +50,8 @@ export class DifferentRowSearch {
   readonly #searching = new Set<string>()
   #held: Held | undefined
   /**
-   * The ids of requests begin at another number in each process. Otherwise a late answer to the former
-   * process could complete a request of this process (C5).
+   * The ids of requests begin at another number in each process. Otherwise, after a restart of this member, a
+   * late answer to an earlier request could complete a new request (C5).
    */
   #lastId: number
   #closed = false
@@ -61,7 +63,7 @@ export class DifferentRowSearch {
 
   /**
    * Keeps a view of the state after the entry `index`. Resolves to undefined if the state has changed since
-   * then, or if another view is kept.
+   * that entry, or if another view is kept.
    */
   hold(index: number): Promise<StateDigest | undefined> {
     if (this.#closed) return Promise.resolve(undefined)
@@ -92,7 +94,7 @@ export class DifferentRowSearch {
     held?.state.then((state) => state?.close()).catch(() => {})
   }
 
-  /** Resolves to true if the search is complete. Only one search with each member runs at a time. */
+  /** Resolves to false if the search ended too early, or if a search with the same member already runs. */
   async search(from: string, index: number, spaces: readonly SpaceName[]): Promise<boolean> {
     if (this.#searching.has(from)) return false
     this.#searching.add(from)
@@ -114,8 +116,8 @@ export class DifferentRowSearch {
     for (let level = 0; ; ) {
       const theirs = await this.#ask(from, { index, space, after, rows: elementAt(ROWS, level) })
       if (theirs === undefined) return false
-      // If the other member has no rows after `after`, `theirs.last` is undefined, and the digest covers all
-      // remaining rows of this member.
+      // If the other member has no rows after the key `after`, `theirs.last` is undefined, and the digest
+      // covers all remaining rows of this member.
       const ours = await own.digest(space, after, theirs.last)
       void this.hold(index)
       if (ours.sum === theirs.sum) {

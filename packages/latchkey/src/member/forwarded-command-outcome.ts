@@ -1,4 +1,5 @@
-// Rule: the message with the outcome of a forwarded command, for the member that forwarded it.
+// Rule: makes the message with the outcome of a forwarded command. The message goes to the member that
+// forwarded the command.
 
 import type { Outcome } from '@latchkey/raft'
 import type { MemberMessage } from './non-raft-member-messages.js'

@@ -4,10 +4,10 @@
 //
 // Law: every request ends. An answer may be lost although the connection stays open, and a stopped process
 // answers nothing. So a command ends as unknown when another member becomes leader, and every request ends
-// when its time is over.
+// when its time limit has passed.
 //
-// Law: an answer ends no other request than its own (C5). After a restart of this member, a leader may still
-// answer requests of the former process. So each process begins its ids at another number.
+// Law: an answer ends only the request to which it belongs (C5). After a restart of this member, a leader may
+// still answer requests from before the restart. So each process begins its ids at another number.
 
 import type { Clock, Random, Timer } from '@latchkey/base'
 import type { CommandRequest } from '@latchkey/protocol'
@@ -18,7 +18,9 @@ import { type MemberMessage, encodeMemberMessage, firstId } from './non-raft-mem
 const MOST_PENDING = 20_000
 /** In ms. Without an answer, a command ends as unknown after this time. */
 const COMMAND_MS = 10_000
-/** In ms. An admin call may wait for a change of membership. */
+/**
+ * In ms. The limit for an admin call is longer, because an admin call may wait for a change of membership.
+ */
 const CALL_MS = 120_000
 /** In ms, between two searches for requests whose time is over. */
 const LOOK_MS = 1_000
@@ -103,7 +105,7 @@ export class Forwarder {
   }
 
   /**
-   * `leader` is the new leader. Another member may never answer the commands that were sent to it, so these
+   * Another member than the new `leader` may never answer the commands that were sent to it. So these
    * commands end as unknown.
    */
   leads(leader: string): void {

@@ -25,9 +25,9 @@ export interface AuthOptions {
   file?: string | undefined
   /**
    * A secret of all members, for example 32 random bytes in hex. Two members prove to each other that they
-   * know the secret, and never send the secret. A cluster of several members needs a member token. With a
-   * list, the member proves the first token and accepts all tokens of the list. So you can change the token
-   * member by member, without a stop of the cluster.
+   * know the secret, and never send the secret. A cluster of several members needs a member token. If you
+   * give a list, the member proves to others that it knows the first token. From others, the member accepts
+   * each token of the list. So you can change the token member by member, without a stop of the cluster.
    */
   memberToken?: string | readonly string[] | undefined
 }
@@ -98,13 +98,13 @@ interface Known {
 }
 
 /**
- * When tokens are read again, an unchanged entry keeps its identity object of `before`. So open connections
- * can compare identities with `===`.
+ * `before` has the entries of the previous reading. An unchanged entry keeps its identity object from
+ * `before`, so open connections can compare identities with `===`.
  */
 export class Identities {
   readonly #known: readonly Known[] | undefined
 
-  /** Undefined `tokens` means that no tokens are configured. The entries are already checked. */
+  /** Undefined `tokens` means that no tokens are configured. The caller has already checked the entries. */
   constructor(tokens: readonly TokenEntry[] | undefined, before?: Identities) {
     const known = before === undefined ? undefined : before.#known
     this.#known = tokens?.map((entry, at) => {
@@ -141,8 +141,8 @@ const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =
   a === undefined || b === undefined ? a === b : timingSafeEqual(a, b)
 
 /**
- * A token has one digest, whether the entry has `token` or `sha256`. So the check of the list finds a token
- * in two entries.
+ * The same token gives the same digest, whether the entry has `token` or `sha256`. So the check of the list
+ * finds a token that two entries contain.
  */
 export const digestOf = ({ token, sha256: hex }: TokenEntry): Uint8Array =>
   hex === undefined ? sha256(token ?? '') : Buffer.from(hex, 'hex')

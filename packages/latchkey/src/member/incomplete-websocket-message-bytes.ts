@@ -4,7 +4,7 @@
 // This scanner gets the same bytes as ws and reads only the heads of frames. ws checks whether the frames are
 // valid.
 
-/** In bytes: two bytes, a length of eight bytes, and a mask of four bytes. */
+/** In bytes. The longest head of a frame has two bytes, a length of eight bytes, and a mask of four bytes. */
 const LONGEST_HEAD = 14
 /** Opcodes from this one on are control frames, such as ping and close. */
 const FIRST_CONTROL = 8

@@ -6,10 +6,7 @@ type Key = Uint8Array
 /** The range contains its start, but not its end. `null` means no limit on this side. */
 export type Span = readonly [start: Key | null, end: Key | null]
 
-/**
- * The list is sorted, and no prefix begins with another prefix, so at most one prefix can match. A binary
- * search costs little time for many prefixes.
- */
+/** The list is sorted, and no prefix begins with another prefix, so at most one prefix can match. */
 export function prefixOf(prefixes: readonly Key[], key: Key): Key | undefined {
   let [low, high] = [0, prefixes.length]
   while (low < high) {

@@ -1,13 +1,13 @@
-// Driver: measures for how long this member has known no leader. A member that did not run during its
-// removal has no entry about the removal in its log, and no other member connects to it. When such a member
-// connects to others, they refuse the connection and say that the member was removed. The member believes the
+// Driver: measures for how long this member has known no leader. A member that did not run during its removal
+// has no entry about the removal in its log, and no other member connects to it. When such a member connects
+// to others, the others refuse the connection and say that the member was removed. The member believes the
 // others only after a time without a leader (M12).
 //
 // Laws:
 //   - The time counts only while no leader is known. No time counts for a joining member, which knows no
 //     other members and waits for their connections.
-//   - The result is used in messages to clients, and causes no vote, no entry and no write. The next leader
-//     cancels the result.
+//   - The report of the removal changes only what this member tells clients. The report causes no vote, no
+//     log entry and no write. When this member has a leader again, the report no longer counts.
 
 import type { Clock, Timer } from '@latchkey/base'
 

@@ -1,6 +1,6 @@
 // Driver: owns the links of this member's own store to other members, while this member has no contact with
-// the leader (M28). A link uses the existing connection between the members, so it needs no further proof of
-// identity.
+// the leader (M28). A link uses the existing connection between the members, so the link needs no further
+// proof of identity.
 
 import { copyBytes, microtask, type Random } from '@latchkey/base'
 import type { Dial, Link, LinkEvents } from '@latchkey/client'

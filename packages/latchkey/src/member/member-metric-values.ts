@@ -1,4 +1,4 @@
-// Rule: the values of a member that are measured for its metrics.
+// Rule: measures the values of a member for its metrics.
 
 import type { KvStore } from '@latchkey/kv'
 import type { MemberFigures } from '@latchkey/protocol'

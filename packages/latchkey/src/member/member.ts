@@ -63,8 +63,8 @@ interface MemberPorts {
   readonly note?: DirectoryNote | undefined
   readonly observer?: ReplicaPorts['observer']
   /**
-   * Called when this member has asked the unknown members for their cluster, and so may serve clients
-   * (data-directory-in-wrong-cluster.ts).
+   * Called when each unknown member (data-directory-in-wrong-cluster.ts) has named its cluster or was silent
+   * for too long. From then on, this member may serve clients.
    */
   readonly asked?: (() => void) | undefined
   /** Why no member may be added. Undefined if connections between members are authenticated. */
@@ -295,7 +295,7 @@ export class Member extends Emitter<MemberEvents> {
     })
   }
 
-  /** A reply reaches `tell` in a later turn of the event loop than its request. */
+  /** `tell` gets each reply in a later turn of the event loop than the turn of the request. */
   clientConnection(
     tell: (reply: LinkReply) => void,
     identity: Identity,
@@ -358,7 +358,7 @@ export class Member extends Emitter<MemberEvents> {
     return this.replica.transport.sendApp(to, encodeMemberMessage(message))
   }
 
-  /** The cluster must have another voter, which can send the state. */
+  /** Throws if the cluster has no other voter, because another voter must send the state. */
   #rebuild(): void {
     const { node, transport } = this.replica
     const others = node.raft.membership.voters.filter((id) => id !== this.id)

@@ -26,7 +26,7 @@ type IsReached = (now: Membership) => boolean
 
 /**
  * In election timeouts. A call that cannot propose its change within this time fails. A leader needs less
- * time to complete its own changes, or to step down without a majority.
+ * time to complete its own changes, or to step down if it cannot reach a majority.
  */
 const BOOK_KEEPING_TIMEOUTS = 2
 /** In ms. A proposed change that is not committed after this time ends with ERR_OUTCOME_UNKNOWN. */

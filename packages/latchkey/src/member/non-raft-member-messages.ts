@@ -18,8 +18,8 @@ export type MemberMessage =
       readonly trace?: string | undefined
     }
   /**
-   * `time` is the cluster time of the command's entry, from which a holder computes an upper bound of cluster
-   * time (CT5). A `time` of 0 proves nothing.
+   * `time` is the cluster time of the command's entry, from which a lock holder computes an upper bound of
+   * cluster time (CT5). A `time` of 0 proves nothing.
    */
   | { readonly kind: 'applied'; readonly id: number; readonly time: number; readonly bytes: Uint8Array }
   /**
@@ -62,8 +62,8 @@ export type MemberMessage =
 /**
  * A link connects the store that is embedded in one member with another member
  * (store-links-from-other-members.ts). The member that opens the link chooses its `id`. A `frame` contains
- * requests of the store or replies to the store. An empty frame asks whether the other side is alive, and the
- * other side answers with an empty frame.
+ * requests of the store or replies to the store. With an empty frame, the first member asks whether the other
+ * member is alive. The other member answers with an empty frame.
  */
 export type LinkMessage =
   | { readonly kind: 'linkOpen'; readonly id: number }
@@ -72,7 +72,10 @@ export type LinkMessage =
   | { readonly kind: 'linkReplies'; readonly id: number; readonly frame: Uint8Array }
   /** From the member that serves the link. */
   | { readonly kind: 'linkClosed'; readonly id: number; readonly reason: string }
-  /** After the entry `index`, the cluster does not list the receiver as a member. */
+  /**
+   * Tells the receiver that it was removed. After the entry `index`, the members of the cluster do not
+   * include the receiver.
+   */
   | { readonly kind: 'notMember'; readonly index: number }
 
 const KINDS = [
@@ -155,7 +158,7 @@ const MOST_SPACES = 64
 const isSpace = (pair: unknown): pair is [string, string] =>
   Array.isArray(pair) && pair.length === 2 && pair.every((part) => text(part) && part !== '__proto__')
 const bytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array
-/** In bytes. The limit of short texts, such as reasons and ids of members. */
+/** In UTF-16 code units. The limit of short texts, such as reasons and ids of members. */
 const MOST_TEXT = 4_096
 const text = (value: unknown): value is string => typeof value === 'string' && value.length <= MOST_TEXT
 const MOST_ARGUMENTS = 8

@@ -3,8 +3,9 @@
 // Laws (M12, R8):
 //   - A member counts as removed only if committed entries have made it a member before. A joining member is
 //     not in the list of members until it has caught up.
-//   - The removal is reported one election timeout after it was applied. In this time, requests that were
-//     sent before the removal can still be answered, above all the request to remove this member (M11).
+//   - The removal of this member is reported one election timeout after the removal was applied. In this
+//     time, requests that were sent before the removal can still be answered, above all the request to remove
+//     this member (M11).
 //   - A member that is added again counts as a member again, without a restart.
 //   - A member that learned of its removal only from other members (leaderless-time.ts) counts as a member
 //     again when it has a leader.

@@ -1,4 +1,4 @@
-// Driver: reads the version of the package `latchkey` from package.json, once.
+// Driver: reads the version of the package `latchkey` from package.json. The file is read only once.
 
 import { readFileSync } from 'node:fs'
 

@@ -4,7 +4,7 @@
 // Law: after TURN_BYTES of answers, the next read waits for the next turn of the event loop, and connections
 // with waiting reads take turns. Without this law: some clients ask for fifty values of 1 MiB each in one
 // frame. The leader reads all these values and sends nothing for longer than an election timeout. Another
-// member becomes leader, and the same happens there.
+// member becomes leader, and the same happens at the new leader.
 
 import type { Clock } from '@latchkey/base'
 

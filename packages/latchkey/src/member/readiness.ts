@@ -1,7 +1,7 @@
-// Driver: knows whether this member is ready to serve clients. A member is ready if one of its own
-// linearizable reads has succeeded a short time ago. A ready member makes such a read twice in an election
-// timeout. A member that is not ready makes such a read four times in an election timeout, and also when it
-// learns of a leader.
+// Driver: knows whether this member is ready to serve clients. A member is ready if it began a linearizable
+// read less than one and a half election timeouts ago, and the read succeeded. A ready member makes such a
+// read twice in an election timeout. A member that is not ready makes such a read four times in an election
+// timeout, and also when it learns of a leader.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { Member } from './member.js'

@@ -79,7 +79,9 @@ export class ClientReads {
     this.#ports.kv.expect(read)
   }
 
-  /** Waits for a later turn of the event loop if this turn has read enough bytes. */
+  /**
+   * If the reads of this turn of the event loop have used up their bytes, this read waits for a later turn.
+   */
   #serve(id: number, read: Read, time: number): void {
     if (!this.#closed) this.#ports.turns.run(this, () => this.#serveNow(id, read, time))
   }

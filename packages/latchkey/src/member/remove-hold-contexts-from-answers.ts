@@ -1,6 +1,6 @@
 // Rule: removes the contexts of holds from answers to clients without the right to read. An answer about a
 // lock contains the Owner with the context that the holder has set. The context is removed even if the client
-// names itself as the holder, because the ids of holders are no secret.
+// names itself as the holder, because any client can know the id of a holder.
 
 import {
   type Answer,
@@ -26,13 +26,13 @@ export function heldBackOf(command: Command): HiddenFields | undefined {
   if (op === OP.tryLockAll) return OF_ASKING_ALL
   if (OF_ONE_HOLD.has(op)) return OF_RELEASE
   if (op === OP.cancelWait) return OF_TICKET
-  // A list as the first argument has the guards of a write. Only renew and releaseAll have a list of locks
-  // there.
+  // In most commands, a list as the first argument contains the guards of a write. In renew and releaseAll,
+  // such a list contains locks.
   const isGuarded = op !== OP.renew && op !== OP.releaseAll && Array.isArray(command[1])
   return isGuarded ? OF_GUARDED : undefined
 }
 
-/** The answer to a failed guard contains the Owner of the guard's lock. */
+/** If the guard of a write fails, the error contains the Owner of the guard's lock. */
 const OF_GUARDED: HiddenFields = (given) => {
   const answer = given instanceof Uint8Array ? decodeAnswer(given) : given
   if (!isError(answer) || !answer[4]) return given

@@ -5,8 +5,8 @@
 import { encodeReplies, type LinkReply } from '@latchkey/protocol'
 
 /**
- * In bytes. Replies with more bytes are sent before the turn ends. A small frame of requests may ask for very
- * large replies.
+ * In bytes. When the replies of one turn have more bytes than this, these replies are sent before the turn
+ * ends. Otherwise a few requests for large values could fill the memory.
  */
 const MOST_GATHERED = 1024 * 1024
 

@@ -36,7 +36,7 @@ export class RequestTracer {
     return this.#open
   }
 
-  /** Undefined if the traceparent is not valid or the limit is reached. */
+  /** Undefined if the traceparent is not valid or too many traced requests are open. */
   request(operation: string, parent: string, role: string, from?: string): RequestTrace | undefined {
     const { id, cluster } = this.#ports
     const attributes = {

@@ -56,7 +56,7 @@ export class RequestsOfMembers {
     }
     // The sender has checked the form of the command and the rights of its client. A command with session 0
     // opens or ends a session, and has a log entry of its own. The leader knows how many sessions are open,
-    // so it may refuse a new session.
+    // so the leader may refuse a new session.
     const alone = command.session === 0
     const refusal = alone ? this.#refusalOfSession(command.body) : undefined
     if (refusal !== undefined) {

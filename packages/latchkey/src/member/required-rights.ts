@@ -233,8 +233,8 @@ function lockQuery(at: Key | null, isKey: boolean): Partial<Touched> {
 /**
  * Converts a range of stored lock keys to a range of lock names. The stored key of a semaphore or an election
  * begins with two bytes for its kind, but most stored keys of locks do not. If only the end of the range
- * begins with such bytes, the range contains all locks from its start on whose keys have no such bytes. So
- * the result has no end.
+ * begins with such bytes, the range contains all keys after its start that have no such bytes. So the result
+ * has no end.
  */
 function spanOfNames([start, end]: Span): Span {
   const from = start === null ? null : nameOfLockKey(start)
@@ -312,7 +312,7 @@ export const isOthersSession = ({ name }: Identity, opener: string | undefined):
 /** Several clients may share such an identity. */
 export const isAnonymous = ({ name }: Identity): boolean => name.startsWith(ANONYMOUS.name)
 
-/** The name as the stored row of a session has it. */
+/** The stored row of a session contains this shortened name of the opener. */
 export const openerName = (name: string): string => name.slice(0, CAPS.identityLength)
 
 const MOST_NAMED = 10

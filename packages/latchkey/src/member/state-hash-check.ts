@@ -20,8 +20,8 @@ interface StateCheckPorts {
   readonly stateHashes: () => StateHashes | undefined
   readonly tell: (stateHashes: StateHashes) => void
   /**
-   * Another member's state after the same entry differs in these key spaces. Resolves to true when the first
-   * different row was found.
+   * Called if another member's state after the entry `index` differs from this member's state in these key
+   * spaces. Resolves to true when the first different row was found.
    */
   readonly differs: (from: string, index: number, spaces: readonly string[]) => Promise<boolean>
   /** Keeps a view of this member's state after the entry `index`, for the comparison of rows. */
@@ -36,7 +36,7 @@ const KEPT_HASHES = 4
 export class StateCheck {
   readonly #ports: StateCheckPorts
   readonly #own: StateHashes[] = []
-  /** The last hashes of each other member, which may have applied an entry earlier than this member. */
+  /** The last hashes from each other member. This member compares them when it has applied the same entry. */
   readonly #received = new Map<string, StateHashes[]>()
   /**
    * The members whose state differs from the state of this member. `known` is true when the first different

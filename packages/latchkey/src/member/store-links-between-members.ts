@@ -1,5 +1,6 @@
-// Driver: the links of this member (M28). While this member has no contact with the leader, its own store
-// sends requests over links to other members. Stores of other members do the same over links to this member.
+// Driver: owns the links between stores and members (M28). While this member has no contact with the leader,
+// its own store sends requests over links to other members. Stores of other members do the same over links to
+// this member.
 
 import type { Defer, Random } from '@latchkey/base'
 import type { Dial } from '@latchkey/client'

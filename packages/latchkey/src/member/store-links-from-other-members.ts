@@ -11,7 +11,7 @@
 //   leader and accepts the requests of member a. The store of a then waits at c for an answer until the
 //   leases of its locks end, although another member knows the new leader.
 // - This member passes on the leader's cluster time unchanged. The store measures the age of this time from
-//   the moment at which it first sent the request (CT5).
+//   the moment at which the store first sent the request (CT5).
 // - A session has the same identity whether a store opens it over a link or at its own member. The identity
 //   comes from the authenticated connection, never from a message.
 
@@ -33,8 +33,8 @@ interface LinksFromMembersPorts {
   readonly defer: Defer
   readonly send: (to: MemberId, message: LinkMessage) => boolean
   /**
-   * Returns why this member does not serve the store of the member `from` now. Undefined means that it serves
-   * the store.
+   * Returns why this member does not serve the store of the member `from` now. Undefined means that this
+   * member serves the store.
    */
   refusal(from: MemberId): string | undefined
   readonly clientConnection: (tell: (reply: LinkReply) => void, identity: Identity) => ClientConnection

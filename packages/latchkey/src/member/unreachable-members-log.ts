@@ -4,8 +4,8 @@
 // Laws
 //   - No line is written about a member that restarts within ten seconds. Without this law: each upgrade
 //     fills the log.
-//   - No line is written about a member that this member has never reached since its own start, because no
-//     contact was lost.
+//   - No line is written about a member to which this member has had no connection since its own start,
+//     because no contact was lost.
 //   - One line is written about each absence, however often this member tries to connect.
 
 import type { Clock, Logger, Timer } from '@latchkey/base'

@@ -53,7 +53,10 @@ export class UnreadBytesLimit {
     else this.#slow.set(reader, waiting)
   }
 
-  /** Node emits no event when a client has read bytes, so all connections are measured again. */
+  /**
+   * Node emits no event when a client has read bytes, so this method measures all connections in the map
+   * again.
+   */
   #look(): void {
     for (const reader of this.#slow.keys()) this.#note(reader, reader.waiting())
   }

@@ -3,7 +3,7 @@
 //
 // Laws:
 // - Each token occurs once in the list. A token and its SHA-256 are the same token. Without this law: a token
-//   occurs once with all rights and once with few, and nobody knows which rights it has.
+//   occurs once with all rights and once with few, and nobody knows which rights the token has.
 // - No error message contains a token or a piece of the file, because error messages are logged.
 
 import { CAPS, unknownName } from '@latchkey/protocol'

@@ -49,7 +49,7 @@ export interface RecoveredMember {
 const PIECE_BYTES = 1024 * 1024
 
 /**
- * Resolves when the backup at `path` is complete and synced. A call that rejects leaves no file at `path`.
+ * Resolves when the backup at `path` is complete and synced. A call that rejects writes no file at `path`.
  */
 export async function recover(path: string, { dir, overwrite }: RecoverOptions): Promise<RecoveredMember> {
   return withDisk(`${dir} cannot be recovered into ${path}`, async () => {

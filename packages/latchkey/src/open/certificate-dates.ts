@@ -19,7 +19,7 @@ interface Certificate {
   readonly to: number
 }
 
-/** Returns undefined if the certificates in `tls` may replace those in use. */
+/** Returns undefined if the certificates in `tls` may replace the certificates in use. */
 export function refusalOfDates(tls: TlsOptions, now: number): LatchkeyError | undefined {
   const why = whyNoGood(tls, now)
   if (why === undefined) return undefined
@@ -50,8 +50,8 @@ export function expiryOf(tls: TlsOptions): number | undefined {
 }
 
 /**
- * Each certificate in `cert` must be valid now. In `ca`, one valid certificate is enough, because the others
- * may be for the past or the future.
+ * Each certificate in `cert` must be valid now. In `ca`, one valid certificate is enough, because the other
+ * certificates may be expired or not valid yet.
  */
 function whyNoGood(tls: TlsOptions, now: number): string | undefined {
   const own = chain(tls.cert, now).find((one) => !isGood(one, now))
@@ -77,7 +77,10 @@ const placeOf = ({ files }: TlsOptions, part: 'cert' | 'ca'): string => {
   return path === undefined ? `tls.${part}` : `tls.${part} (${path})`
 }
 
-/** An unreadable certificate counts as valid for ever, because other code refuses it with its own error. */
+/**
+ * An unreadable certificate counts as valid for ever here. Other code refuses such a certificate with an
+ * error of its own.
+ */
 function chain(pem: string | Uint8Array, now: number): Certificate[] {
   const text = typeof pem === 'string' ? pem : Buffer.from(pem).toString('latin1')
   return (text.match(PEM) ?? []).map((one) => {

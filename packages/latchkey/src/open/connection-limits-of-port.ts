@@ -3,15 +3,17 @@
 //
 // Laws:
 //   1. Each connection begins as a stranger's: nobody knows yet whether a client or a member opened it.
-//   2. At most `ConnectionLimits.strangers` connections belong to strangers. One stranger more closes the
-//      oldest stranger, and the newest is never refused. Without this law: five thousand silent sockets fill
-//      the port, and a member that has just lost its connection to the leader cannot connect again.
+//   2. At most `ConnectionLimits.strangers` connections belong to strangers. Beyond this limit, the oldest of
+//      these connections is closed, and the newest is never refused. Without this law: five thousand silent
+//      sockets fill the port, and a member that has just lost its connection to the leader cannot connect
+//      again.
 //   3. Clients never use the connections that are reserved for members.
-//   4. One address may have only a share of the strangers' connections and of the clients' connections. One
-//      stranger more closes the oldest stranger of this address. One client more is refused, with the reason.
-//   5. A stranger that has not proved its identity within STRANGER_MS is closed. A stranger with an
-//      unanswered request may stay for ANSWER_MS. An HTTP connection counts as a client's while a request is
-//      unanswered. After the answer, the connection is a stranger's again.
+//   4. One address may have only a share of the strangers' connections and of the clients' connections.
+//      Beyond its share of strangers' connections, the oldest such connection of the address is closed.
+//      Beyond its share of clients' connections, a client is refused with the reason.
+//   5. A connection is closed if its stranger has not proved an identity within STRANGER_MS. With an
+//      unanswered request, the limit is ANSWER_MS. An HTTP connection counts as a client's while a request of
+//      the client is unanswered. After the answer, the connection is a stranger's again.
 //
 // The address of a member proves nothing, because several members and other processes can run on one machine.
 // So a member's connection also begins as a stranger's. After the member has proved its identity, these laws
@@ -53,7 +55,7 @@ const MOST_STRANGERS = 2_000
 const KEPT_FOR_MEMBERS = 64
 
 /**
- * A fifth of the connections is for strangers: it is not yet known whether a member or a client opened them.
+ * A fifth of the connections, but at most MOST_STRANGERS, is for strangers, whose identity is not known yet.
  * Up to 64 are reserved for members, and the others are for clients. One address may use half of the places
  * for strangers, and half of the places for clients.
  */
@@ -169,7 +171,8 @@ export class Connections {
   }
 
   /**
-   * After its last answer, the connection is a stranger's again, and the next request must prove its sender.
+   * When all requests of the connection are answered, the connection is a stranger's again. The sender of the
+   * next request must prove its identity again.
    */
   answered(socket: Duplex): void {
     const connection = this.#bySocket.get(socket)
@@ -284,8 +287,8 @@ export class Connections {
       this.#clients--
       of.clients--
     }
-    // The connection is now a stranger's that is not in #strangers, and no count includes it. So a second
-    // call of #left for this connection changes no count.
+    // Now the connection is a stranger's, but #strangers does not contain the connection. So a second call of
+    // #left for this connection changes no count.
     connection.kind = 'stranger'
     if (of.clients === 0 && of.strangers.size === 0) this.#byAddress.delete(address)
   }

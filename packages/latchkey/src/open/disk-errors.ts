@@ -19,7 +19,7 @@ export async function withDisk<T>(what: string, run: () => Promise<T>): Promise<
   }
 }
 
-/** An error with the field `address` comes from a socket. */
+/** An error with the field `address` comes from a socket, not from a file. */
 const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && !(error instanceof TypeError) && 'syscall' in error && !('address' in error)
 

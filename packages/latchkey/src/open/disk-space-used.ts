@@ -5,7 +5,7 @@ import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DiskUse } from '@latchkey/protocol'
 
-/** The member writes and deletes files meanwhile, so the sums are approximate. */
+/** The member may write and delete files during the measurement, so the sums are approximate. */
 export async function diskUse(state: string, log: string): Promise<DiskUse> {
   const [stateBytes, logBytes, disk] = await Promise.all([bytesBelow(state), bytesBelow(log), statfs(log)])
   return {

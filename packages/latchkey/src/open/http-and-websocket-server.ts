@@ -39,9 +39,9 @@ interface Port {
   readonly connections: Connections
 }
 
-/** In ms. The longest time for the head of a request. */
+/** In ms. If the head of a request has not arrived after this time, the server refuses the request. */
 const HEAD_MS = 10_000
-/** In ms. The longest time for a whole request. */
+/** In ms. If the whole request has not arrived after this time, the server refuses the request. */
 const REQUEST_MS = 60_000
 /** In ms. Node checks HEAD_MS and REQUEST_MS at this interval. */
 const LOOK_MS = 1_000
@@ -75,7 +75,7 @@ export function makePort(options: PortOptions): Port {
       return requests.again(request, socket, head, () => void server.emit(opened, socket))
     // An error without a listener would end the process.
     socket.on('error', () => socket.destroy())
-    // After the last written bytes, the other side has REFUSED_MS to close the connection.
+    // After the last written bytes, the client has REFUSED_MS to close the connection.
     socket.once('finish', () => void clock.after(REFUSED_MS, () => socket.destroy(), { ref: false }))
     const whole = requests.upgraded(socket, head)
     connections.upgraded(socket)
@@ -90,7 +90,8 @@ export function makePort(options: PortOptions): Port {
  * client's identity comes later.
  */
 function makeServer(tls: TlsOptions | undefined): Server {
-  // If Node itself refused a request without a Host header, its response would have no body with the reason.
+  // Otherwise Node itself would refuse a request without a Host header, and Node's response has no body with
+  // the reason.
   const look = { connectionsCheckingInterval: LOOK_MS, requireHostHeader: false }
   if (tls === undefined) return createServer(look)
   try {
@@ -165,7 +166,8 @@ export async function listen(
     server.once('error', (error) => reject(listenTrouble(at, error)))
     server.listen(at.port, at.host, resolve)
   })
-  // Too many open files cause this error. Without a listener, the error would end the process.
+  // Node emits this error if the process has too many open files. Without a listener, the error would end the
+  // process.
   server.on('error', () => {})
   return {
     connections,

@@ -16,8 +16,9 @@
 // If the connection is destroyed earlier, the later response emits no event. The count of open calls then
 // never falls to zero, and a graceful stop never ends.
 //
-// Node's server reads a connection with a 'data' listener. This file removes that listener and calls it with
-// as many bytes as may be parsed now. A chunk of 64 KiB has room for 2,600 requests and takes 30 ms to parse.
+// Node's server reads a connection with a 'data' listener. This file removes that listener and calls the
+// listener with as many bytes as may be parsed now. A chunk of 64 KiB has room for 2,600 requests and takes
+// 30 ms to parse.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -70,7 +71,7 @@ export class HttpRequests {
    * connection is served first.
    */
   readonly #waiting = new Set<Connection>()
-  /** When HTTP bytes were first parsed in this turn. Undefined if none were parsed yet. */
+  /** The time at which HTTP bytes were first parsed in this turn. Undefined if none were parsed yet. */
   #turnBegan: number | undefined
 
   constructor(ports: HttpRequestsPorts) {

@@ -1,6 +1,6 @@
 // Driver: the file member.json in a directory. The file has the id of the directory's member, the name of its
-// cluster, and the date of the directory. The file also has all addresses that members of the cluster have
-// had. Raft's log has neither the cluster's name nor the addresses of removed members.
+// cluster, and the date on which the directory was made. The file also has all addresses that members of the
+// cluster have had. Raft's log has neither the cluster's name nor the addresses of removed members.
 //
 // Laws
 //   - The file is valid only if it has exactly the bytes that this build would write for its content, with
@@ -48,7 +48,7 @@ export class OwnDirectory {
     return this.#note.born
   }
 
-  /** Also true for a former address of the member. */
+  /** Also true for an earlier address of the member `id`. */
   knows(id: string, url: string): boolean {
     return this.#note.known.includes(`${id} ${url}`)
   }

@@ -56,7 +56,10 @@ export class OpenedMember {
   readonly #guardedUpgrade: OpenedMember['upgrade']
   #server: OwnServer | undefined
 
-  /** `refusals` counts refused connections. If a port is already open, its RefusalLog is given here. */
+  /**
+   * `refusals` counts refused connections. A caller that has already opened a port passes the RefusalLog of
+   * that port.
+   */
   static async open(
     settings: Settings,
     refusals?: RefusalLog,
@@ -161,7 +164,7 @@ export class OpenedMember {
     return this.#callerStores.of(who)
   }
 
-  /** The address of this member in its own log. Undefined if the log has no address. */
+  /** The address of this member in the Raft log. Undefined if the log has no address. */
   get address(): string | undefined {
     const url = this.current?.replica.node.raft.membership.peers[this.#settings.id]?.url
     return url === '' ? undefined : url
@@ -180,7 +183,10 @@ export class OpenedMember {
     return this.current.isLeft ? removed(this.#settings.id) : whyNoLeader(this.current.replica)
   }
 
-  /** Why this ready member opens no new session. Without a session, a new store can only read. */
+  /**
+   * Returns why this member opens no new session, although the member is ready. Without a session, a new
+   * store can only read.
+   */
   warning(): string | undefined {
     return this.isReady() ? this.current?.kv.openSessions.whyNone() : undefined
   }

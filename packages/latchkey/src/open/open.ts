@@ -70,8 +70,9 @@ const LOOK_MS = 20
 
 /**
  * If two processes start with the same options, the second process fails at the port. A moment later, the
- * first process has locked the directory. So this function waits until the directory is locked, and
- * throws ERR_DIR_LOCKED, which names the cause.
+ * first process has locked the directory. So this function waits for at most START_MS. When the directory is
+ * locked, the function throws ERR_DIR_LOCKED, which names the cause. If the directory stays unlocked, the
+ * function throws `error`.
  */
 async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
   if (dir === undefined || !isLatchkeyError(error, 'ERR_BUSY')) throw error

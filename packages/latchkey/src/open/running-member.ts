@@ -18,7 +18,7 @@ import type { Storage } from './member-storage.js'
 
 type Changes = {
   gone: undefined
-  /** Emitted when a member serves its stores, or will certainly never do so. */
+  /** Emitted when a member serves its stores, or when certainly no member will serve them any more. */
   settled: undefined
   failed: LatchkeyError
 }

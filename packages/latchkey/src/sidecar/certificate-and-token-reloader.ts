@@ -2,9 +2,9 @@
 //
 // Law: the reloader notices each change of a file sooner or later. So the size and times of the files are
 // noted before each reading of their contents, also before the first. Without this law: an operator replaces
-// a certificate while the member opens, and the member keeps the expired one until the next change. The
-// reload of a half-written file fails, and the old contents stay in use. The next check notices the rest of
-// the write.
+// a certificate while the member reads the file for the first time. The member then keeps the old certificate
+// until the file changes again. If the reloader reads a half-written file, the reload fails, and the old
+// contents stay in use. The next check then notices the rest of the write.
 
 import { stat } from 'node:fs/promises'
 import type { Clock, Logger, Timer } from '@latchkey/base'

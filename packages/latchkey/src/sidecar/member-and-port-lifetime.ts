@@ -113,7 +113,7 @@ export class Sidecar {
   }
 
   /**
-   * A follower must not call transferLeadership here, because its call would end the leadership of another
+   * A follower must not call transferLeadership here, because the call would end the leadership of another
    * member that does not stop.
    */
   async #handOver(): Promise<void> {
@@ -170,8 +170,8 @@ export class Sidecar {
       observe: (route, code, millis) => metrics.observe(route, code, millis),
     })
     const upgrade: Upgrade = (request, socket, head, proven) => {
-      // The browser sends the origin of a web page that opens a WebSocket. On loopback, the host name is also
-      // checked, because of DNS rebinding. On other addresses, the check of the origin is enough.
+      // A browser sends the origin of the web page that opens the WebSocket. If the member listens on
+      // loopback, the host name is checked too, against DNS rebinding.
       const host = isLoopback(this.#options.listen.host) ? request.headers.host : undefined
       const refusal = refuseOrigin(guards, request.headers.origin, host)
       if (refusal === null) return member.upgrade(request, socket, head, proven)
@@ -241,9 +241,9 @@ const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 /**
  * The allowed names of the Host header: the host names of the members and of the settings. Undefined means
  * any host name.
- * Law: a web page whose own host name resolves to this port (DNS rebinding) reads nothing. Such a page has no
- * token, so beyond loopback any host name is allowed if tokens are required. Without tokens, only the host
- * name distinguishes such a page from a program.
+ * Law: a web page whose host name resolves to the address of this member (DNS rebinding) reads nothing. Such
+ * a page has no token. So if tokens are required and the port is not on loopback, any host name is allowed.
+ * Without tokens, only the host name distinguishes such a page from a program.
  */
 function hostsOf({ listen, open, hosts }: SidecarOptions): ReadonlySet<string> | undefined {
   if (!isLoopback(listen.host) && open.auth !== undefined) return undefined

@@ -29,7 +29,7 @@ export interface Member {
   readonly unreadBytes: UnreadBytesLimit
   readonly unfinished: UnfinishedMessagesLimit
   readonly tracer?: RequestTracer | undefined
-  /** The address of this member in its own log, to which other members connect. */
+  /** The address of this member in the Raft log, to which other members connect. */
   readonly address?: string | undefined
   isReady(): boolean
   whyNotReady?(): string | undefined

@@ -22,12 +22,12 @@ export interface SidecarOptions {
   readonly open: OpenOptions
   readonly listen: Listen
   /**
-   * True if the user gave no address. If the member already has a directory, it then listens at the address
-   * that its Raft log has for it.
+   * True if the user gave no address. A member with an old directory then listens at its own address in the
+   * Raft log.
    */
   readonly isWithoutAddress: boolean
   readonly origins: readonly string[]
-  /** Allowed host names besides those of the members. */
+  /** Allowed host names, besides the host names of the members. */
   readonly hosts: readonly string[]
   readonly maxConnections: number
   readonly grace: number

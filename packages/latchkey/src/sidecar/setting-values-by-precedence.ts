@@ -152,8 +152,8 @@ function readFile(path: string, text: string): ReadonlyMap<string, unknown> {
 }
 
 /**
- * The position of the mistake in the JSON text. The whole message of the error may contain a token, because
- * it contains a piece of the text.
+ * Returns the position of the mistake in the JSON text. The error's whole message must not be shown, because
+ * a piece of the JSON text in it may contain a token.
  */
 function placeOf(error: unknown): string {
   const place = /at position [0-9]+(?: \(line [0-9]+ column [0-9]+\))?/.exec((error as Error).message)?.[0]

@@ -10,10 +10,10 @@ const VERSION = Number.parseInt(process.versions.v8, 10)
 export const obeysGrowingPercent = (): boolean => VERSION < 12
 
 /**
- * Between two garbage collections, V8's old heap may grow by 50 % of the objects that survived the last
- * collection. Without the limit, the heap can be several times as large as its live objects, and dead objects
- * keep their buffers. With the limit, no load was measurably slower, and a member with a million keys used 30
- * MiB less.
+ * Between two garbage collections, V8's old heap may grow by half the size of the objects that survived the
+ * last collection. Without the limit, the heap can be several times as large as its live objects, and dead
+ * objects keep their buffers. With the limit, no load was measurably slower, and a member with a million keys
+ * used 30 MiB less.
  */
 const SMALL_OLD_HEAP = '--heap-growing-percent=50'
 

@@ -167,7 +167,7 @@ export class ClientNetwork {
     there: HostProcess,
   ): void {
     // As in the real handshake, the member's answer contains the id of its cluster. A store that was
-    // connected before knows the id.
+    // connected before already knows the id of its cluster.
     const { clusterId } = member
     const welcomed = (link: Link) => {
       if (clusterId !== '') identity.clusterId ??= clusterId

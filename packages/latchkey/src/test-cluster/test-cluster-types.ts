@@ -23,8 +23,8 @@ export interface TestCluster<Id extends string = string, S extends As = 'bytes'>
   /**
    * Resolves to the id of the leader that reaches a majority. The call waits until such a leader exists. With
    * a manual clock, time advances until the election is over. The call rejects with ERR_NO_LEADER after 30 s.
-   * With a manual clock, it rejects immediately if no member reaches a majority. The error's `missing` names
-   * the members that do not run.
+   * With a manual clock, the call rejects immediately if no member reaches a majority. The error's `missing`
+   * names the members that do not run.
    */
   leader(): Promise<Id>
   /**

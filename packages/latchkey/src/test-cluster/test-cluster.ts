@@ -41,7 +41,10 @@ const MEMBERS = {
 const CLIENTS = { ...NO_DELAY, encoded: true, pulse: [5_000_000, 5_000_000], dialling: [0, 0] } as const
 /** The number of the first machine of a client. The machines of members have lower numbers. */
 const FIRST_CLIENT = 100
-/** In ms. The cluster time at the end of testCluster() is at least this value, and so never 0. */
+/**
+ * In ms. Before testCluster() resolves, time advances by this value, because a cluster time of 0 means an
+ * unknown time.
+ */
 const FIRST_MS = 1_000
 /** In ms. The longest wait of `leader()`. */
 const LEADER_MS = 30_000

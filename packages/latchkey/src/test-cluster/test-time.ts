@@ -2,11 +2,11 @@
 // the event loop.
 //
 // Laws
-// - Between two events, every promise that can continue continues. So an event sees all effects of the event
+// - Between two events, the callbacks of all settled promises run. So an event sees all effects of the event
 //   before.
 // - Manual time advances only in the calls `advance` and `until`, from one event to the next. An event that
-//   is due now runs also while manual time stands still. So members without delays of network and disks then
-//   answer requests.
+//   is due now also runs while manual time stands still. So members answer requests also at that time,
+//   because network and disks have no delays.
 // - Real time is the system's time, even if a test runner replaces the global timers.
 // - After `close`, no event runs and no timer remains.
 
@@ -16,7 +16,7 @@ import { uptime } from 'node:os'
 
 /**
  * This many turns of the event loop are scheduled together, which is faster than to schedule each turn alone.
- * Between two turns, all promises continue.
+ * Between two turns, the callbacks of all settled promises run.
  */
 const TURNS = 64
 
@@ -33,8 +33,8 @@ export class TestTime implements Timeline {
   #timer: Timer | undefined
   #timerAt = Number.POSITIVE_INFINITY
   /**
-   * The call of `advance` or `until` in progress: its last time, its condition for an earlier stop, and the
-   * function that ends the call.
+   * The call of `advance` or `until` in progress. At the time `end`, or when `done` returns true, the call
+   * ends and `over` resolves its promise.
    */
   #moving: { readonly end: number; readonly done: () => boolean; readonly over: () => void } | undefined
   #queue: Promise<void> = Promise.resolve()
@@ -71,7 +71,10 @@ export class TestTime implements Timeline {
     return this.#inTurn(() => this.#move(this.#base + millis * 1000, () => false))
   }
 
-  /** Waits until `done` returns true or `mostMillis` have passed. Manual time advances meanwhile. */
+  /**
+   * Waits until `done` returns true or `mostMillis` have passed. If time is manual, this method advances the
+   * time.
+   */
   until(done: () => boolean, mostMillis: number): Promise<void> {
     if (this.#runsSince !== undefined) return this.#watch(done, this.#clock.now() + mostMillis)
     return this.#inTurn(() => this.#move(this.#base + mostMillis * 1000, done))

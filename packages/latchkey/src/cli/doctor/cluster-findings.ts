@@ -9,8 +9,8 @@ import type { Finding, MemberFacts, Facts, Sample } from './collected-facts.js'
 import { certificateFinding, spaceFinding } from './machine-and-certificate-findings.js'
 
 /**
- * The greatest allowed difference between the rates of two clocks. By default, the option `drift` allows each
- * clock an error of 0.005.
+ * The greatest allowed difference between the rates of two clocks, as a fraction. By default, the option
+ * `drift` allows each clock an error of 0.005, which is 0.5 %.
  */
 const RATE_TOLERANCE = 2 * 0.005
 /**
@@ -55,7 +55,8 @@ function memberFindings(member: MemberFacts, now: number): Finding[] {
   const ofCertificate = certificate === undefined ? [] : [certificateFinding(certificate, now)]
   const before = [...ofPorts, ...ofCertificate]
   if (status !== undefined) return [...before, ...answerFindings(member, status, about)]
-  // A fault of the port or the certificate explains the missing status.
+  // A fault of the port or the certificate explains why the status is missing. So no other reason is
+  // reported.
   if (error === undefined || before.some(({ level }) => level === 'error')) return before
   return [...before, refusalFinding(error, about)]
 }
@@ -265,7 +266,7 @@ export function rateOf([first, second]: readonly Sample[]): Pick<Rate, 'least' |
   if (first === undefined || second === undefined) return undefined
   const shown = second.uptimeMillis - first.uptimeMillis
   const shortest = second.sentAt - first.cameAt
-  // Without growth of the uptime, the member has restarted between the two answers.
+  // If the uptime did not grow, the member has restarted between the two answers.
   if (shown <= 0 || shortest <= 0) return undefined
   return { least: shown / (second.cameAt - first.sentAt), most: shown / shortest }
 }

@@ -28,7 +28,10 @@ interface ExaminedMember {
   readonly connection?: MemberConnection | undefined
 }
 
-/** Examines the addresses that the user gave, and then the addresses of other members in the answers. */
+/**
+ * Examines the addresses that the user gave, and then the addresses of other members that the answers
+ * contain.
+ */
 export async function examineMembers(endpoints: readonly string[], ports: Ports): Promise<MemberFacts[]> {
   const met = await Promise.all(endpoints.map((url) => examine(undefined, url, ports)))
   try {

@@ -6,18 +6,20 @@ import type { CertificateFacts, DirFacts, Finding, MachineFacts } from './collec
 
 /**
  * In ms, for one write with its sync. A time of SLOW_SYNC_MS or more is a warning, and a time of BAD_SYNC_MS
- * or more is an error. A member syncs its log before it answers. So slow syncs make each write slow, and very
- * slow syncs come near to the default election timeout of one second.
+ * or more is an error. A member syncs its log before it answers. So slow syncs make each write slow.
  */
 const SLOW_SYNC_MS = 25
 const BAD_SYNC_MS = 100
 /**
- * With fewer open files than FEW_FILES, a member soon fails. With fewer than ENOUGH_FILES, a member cannot
- * reach its limit of connections.
+ * If this system allows fewer open files than FEW_FILES, a member soon fails. If this system allows fewer
+ * than ENOUGH_FILES, a member cannot reach its limit of connections.
  */
 const FEW_FILES = 1024
 const ENOUGH_FILES = CAPS.connections + 1000
-/** In bytes. The least free space, besides the space for a second copy of the state and the log. */
+/**
+ * In bytes. Besides the space for a second copy of the state and the log, a disk needs at least this much
+ * free space.
+ */
 const LEAST_FREE = 256 * 1024 * 1024
 /** In days. The doctor warns about a certificate that expires within this time. */
 const WARN_DAYS = 14
