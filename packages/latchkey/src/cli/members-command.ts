@@ -189,7 +189,8 @@ function lagOf(id: string, member: MemberStatus | undefined): string {
 }
 
 /**
- * A new member with another id is added before `old` is removed, so the number of voters never falls.
+ * A new member with another id is added before `old` is removed, so the number of voters never falls. A new
+ * member with the same id is added after the removal.
  * Law: if `old` is not a member, the function changes nothing and fails (M27). Without this law: the operator
  * mistypes the id, and the new member joins beside the member that it should replace. Exception: if the new
  * member is a voter at the given address, an earlier run has made the whole change, and this call succeeds.

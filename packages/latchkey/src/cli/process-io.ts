@@ -12,7 +12,10 @@ const ENDING = ['SIGINT', 'SIGTERM'] as const
 const PATIENCE_MS = 10_000
 
 interface ProcessIo extends Io {
-  /** The error of standard output. Undefined also if the reader of a pipe has closed the pipe (EPIPE). */
+  /**
+   * The error of standard output. Undefined without an error, or if the reader of a pipe has closed the pipe
+   * (EPIPE).
+   */
   readonly fault: Error | undefined
   /** Resolves when all printed output is written. */
   flush(): Promise<void>

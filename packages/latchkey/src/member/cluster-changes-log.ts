@@ -3,8 +3,8 @@
 // unreachable, and when a majority is reachable again.
 //
 // Laws
-//   - A change is logged once. A lasting fault is logged again every half minute, so that the newest lines of
-//     the log also show the fault.
+//   - A change is logged once. A lasting fault, such as a missing leader, is logged again every half minute,
+//     so that the newest lines of the log also show the fault.
 //   - This member reports a lost majority only if it has reached a majority before. So a member that starts
 //     reports nothing.
 //   - This file makes no decisions. The member works the same without this file.

@@ -7,8 +7,8 @@
 // - A member without contact for three quarters of an election timeout is cut off. The member is no longer
 //   cut off when it becomes leader, or when it has contact with the leader of another term. If the same
 //   leader comes back, contact must first last for half an election timeout. Without this wait: over a bad
-//   connection, one message of the leader arrives now and then. Each time, all stores of this member repeat
-//   all their requests.
+//   connection, one message of the leader arrives now and then. Each time, the stores of this member change
+//   their connection and repeat all their requests.
 // - A member forwards requests of other members only if its leader was silent for at most half an election
 //   timeout (M28). Without this law: the leader stops, and all other members lose contact at the same time.
 //   These members forward requests to each other, although no member reaches a leader.

@@ -114,8 +114,8 @@ export class CommandQueue {
   #underWay = 0
   #weight = 0
   /**
-   * The largest `served` that a sender had at its turn. A new sender starts with this value, so a new sender
-   * gets no advantage over earlier senders.
+   * The largest cost (`Lane.served`) that a sender had at its turn. A new sender starts with this cost, so a
+   * new sender gets no advantage over earlier senders.
    */
   #served = 0
 

@@ -18,7 +18,10 @@ interface Difference {
 
 interface RowSearchPorts {
   readonly clock: Clock
-  /** Must give different numbers after each start of the process. */
+  /**
+   * The numbers must differ after each start of the process, so that no late answer matches a new request
+   * (C5).
+   */
   readonly random: Random
   /**
    * Makes a view of the state after the entry `index`. Undefined if the state has changed since that entry.
@@ -29,7 +32,7 @@ interface RowSearchPorts {
 }
 
 const ROWS = [1_000, 30, 1] as const
-/** In ms. A view without requests is closed after this time. */
+/** In ms. If one request is not answered within this time, the search ends. */
 const IDLE_MS = 15_000
 /** In ms. The longest wait for the answer to one request. */
 const PATIENCE_MS = 10_000

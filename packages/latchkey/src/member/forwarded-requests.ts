@@ -19,7 +19,8 @@ const MOST_PENDING = 20_000
 /** In ms. Without an answer, a command ends as unknown after this time. */
 const COMMAND_MS = 10_000
 /**
- * In ms. The limit for an admin call is longer, because an admin call may wait for a change of membership.
+ * In ms. Without an answer, an admin call ends as unknown after this time. An admin call may wait for a
+ * change of membership, so this limit is longer.
  */
 const CALL_MS = 120_000
 /** In ms, between two searches for requests whose time is over. */
@@ -35,7 +36,10 @@ type Tell = Pending['tell']
 
 interface ForwarderPorts {
   readonly clock: Clock
-  /** Must give different numbers after each start of the process. */
+  /**
+   * The numbers must differ after each start of the process, so that no late answer matches a new request
+   * (C5).
+   */
   readonly random: Random
   send(to: string, frame: Uint8Array): boolean
 }
@@ -97,16 +101,16 @@ export class Forwarder {
   }
 
   /**
-   * The connection to `peer` has closed, but `peer` may still execute the requests. So the requests end as
-   * unknown.
+   * Called when the connection to `peer` has closed. `peer` may still execute the requests, so these requests
+   * end as unknown.
    */
   lost(peer: string): void {
     this.#giveUp(({ to }) => to === peer)
   }
 
   /**
-   * Another member than the new `leader` may never answer the commands that were sent to it. So these
-   * commands end as unknown.
+   * Called when `leader` has become leader. Other members may never answer the commands that were sent to
+   * them, so these commands end as unknown.
    */
   leads(leader: string): void {
     this.#giveUp(({ to, isCall }) => to !== leader && !isCall)

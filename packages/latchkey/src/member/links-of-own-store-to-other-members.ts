@@ -9,7 +9,9 @@ import type { MemberId } from '@latchkey/raft'
 import { firstId, type LinkMessage } from './non-raft-member-messages.js'
 
 interface LinksToMembersPorts {
-  /** Must give different numbers after each start of the process. */
+  /**
+   * The numbers must differ after each start of the process, so that no late reply matches a new link (C5).
+   */
   readonly random: Random
   readonly send: (to: MemberId, message: LinkMessage) => boolean
 }
@@ -67,7 +69,7 @@ export class LinksToMembers {
     return link?.to === from ? link : undefined
   }
 
-  /** The connection to the member `to` has closed, so requests may be lost. */
+  /** Ends the links to the member `to`. The connection to this member has closed, so requests may be lost. */
   gone(to: MemberId): void {
     for (const link of [...this.#links.values()]) if (link.to === to) link.end(unreachable(to))
   }

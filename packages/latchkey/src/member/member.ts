@@ -317,8 +317,8 @@ export class Member extends Emitter<MemberEvents> {
   }
 
   /**
-   * A connection between members was opened or closed. Without a leader, the clients learn which members are
-   * missing.
+   * Called when a connection between members was opened or closed. If no leader is known, this method tells
+   * the clients which members are missing.
    */
   reachesOthers(): void {
     if (this.replica.node.raft.leader === undefined) this.#clients.tellLeader()

@@ -165,8 +165,9 @@ class MembershipCall {
   }
 
   /**
-   * This member no longer leads. For an election timeout, the member may still apply a proposed change, for
-   * example its own removal (M11). Later, the new leader may or may not commit the change.
+   * Called when this member no longer leads. For an election timeout, the member may still apply a proposed
+   * change, for example its own removal (M11). Then the call ends as unknown, because the new leader may or
+   * may not commit the change.
    */
   #left(): void {
     if (this.#proposed) this.#after(this.#node.options.electionTimeout, () => this.#end(unknown()))

@@ -158,7 +158,10 @@ const MOST_SPACES = 64
 const isSpace = (pair: unknown): pair is [string, string] =>
   Array.isArray(pair) && pair.length === 2 && pair.every((part) => text(part) && part !== '__proto__')
 const bytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array
-/** In UTF-16 code units. The limit of short texts, such as reasons and ids of members. */
+/**
+ * In UTF-16 code units. A message in which a text, such as a reason or the id of a member, is longer is
+ * refused.
+ */
 const MOST_TEXT = 4_096
 const text = (value: unknown): value is string => typeof value === 'string' && value.length <= MOST_TEXT
 const MOST_ARGUMENTS = 8

@@ -46,7 +46,7 @@ export class ReadTurns {
   #serve(serve: Serve): void {
     const begun = this.#clock.now()
     const bytes = serve()
-    // The duration of a read counts too. A query of locks examines all locks, even for a short answer.
+    // The duration of a read counts too, because a query of locks examines all locks even for a short answer.
     this.#left -= Math.max(LEAST, bytes, (this.#clock.now() - begun) * BYTES_A_MS)
     if (this.#left <= 0) this.#schedule()
   }

@@ -20,7 +20,7 @@ import type { Identity } from './identity-and-rights.js'
 
 /** Reads whose answers have no other limit than MOST_ANSWER. */
 const MANY: ReadonlySet<Read[0]> = new Set([READ.multiGet, READ.lockQuery, READ.parties])
-/** In bytes. An answer must fit into one message. */
+/** In bytes. An answer must fit into one message. A read with a longer answer fails. */
 const MOST_ANSWER = CAPS.maxPayload - CAPS.frameBytes
 /**
  * How many reads of one connection may wait for the leader's confirmation. A further read fails with

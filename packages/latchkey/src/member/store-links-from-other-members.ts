@@ -107,7 +107,9 @@ export class LinksFromMembers {
     this.#drop(from, id)
   }
 
-  /** The connection to the member `from` has closed, so replies may be lost. */
+  /**
+   * Ends the links from the member `from`. The connection to this member has closed, so replies may be lost.
+   */
   gone(from: MemberId): void {
     this.#endOf(from, 'the connection was lost')
   }

@@ -50,8 +50,8 @@ export function expiryOf(tls: TlsOptions): number | undefined {
 }
 
 /**
- * Each certificate in `cert` must be valid now. In `ca`, one valid certificate is enough, because the other
- * certificates may be expired or not valid yet.
+ * Each certificate in `cert` must be valid now. In `ca`, one valid certificate is enough, because an operator
+ * may also list an old and a future authority.
  */
 function whyNoGood(tls: TlsOptions, now: number): string | undefined {
   const own = chain(tls.cert, now).find((one) => !isGood(one, now))

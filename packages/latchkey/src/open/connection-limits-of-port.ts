@@ -25,13 +25,13 @@ import type { Duplex } from 'node:stream'
 import { type Clock, endRefused, type RefusalLog, type Timer } from '@latchkey/base'
 import { refusalText } from './problem-json.js'
 
-/** In ms. The time within which a client or a member must prove its identity. */
+/** In ms. A connection is closed if its client or member has not proved its identity within this time. */
 const STRANGER_MS = 5_000
 /**
  * In ms. The Keep-Alive header promises that an HTTP connection without a request stays open for this time.
  */
 export const IDLE_MS = 15_000
-/** In ms. The longest time from a stranger's request to the end of the answer. */
+/** In ms. A stranger's connection is closed if its request is not answered within this time. */
 const ANSWER_MS = 60_000
 /**
  * In ms. The member closes an idle HTTP connection this much later than IDLE_MS. Without this delay, a client

@@ -17,9 +17,9 @@ export class HttpCallerStores {
   }
 
   /**
-   * There are at most as many stores as tokens. A token with all rights also has its own store. If the
-   * callers with this token used the member's own store, their watches would continue after the removal of
-   * the token.
+   * Returns the store of the identity `who`. There are at most as many stores as tokens. A token with all
+   * rights also has its own store. If the callers with this token used the member's own store, their watches
+   * would continue after the removal of the token.
    */
   of(who: Identity): ClientStore {
     if (this.#closed || who === ANONYMOUS) return this.#own

@@ -202,7 +202,8 @@ export class HttpRequests {
   }
 
   /**
-   * The bytes of the connection cannot be limited, because this version of Node reads HTTP in another way.
+   * Closes the connection. This version of Node reads HTTP in another way, so the bytes of the connection
+   * cannot be limited.
    */
   #refuse(socket: Socket): void {
     const reason =
@@ -222,7 +223,10 @@ export class HttpRequests {
     socket.destroy()
   }
 
-  /** An uncaught error of this connection would end the process, with all other connections. */
+  /**
+   * Closes only the connection with the error. Otherwise the error would end the process, with all other
+   * connections.
+   */
   #fail({ socket }: Connection, error: unknown): void {
     this.#ports.refusals.note(
       'http',

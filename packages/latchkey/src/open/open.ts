@@ -85,8 +85,8 @@ async function refusePort({ dir }: Settings, error: unknown): Promise<never> {
 }
 
 /**
- * The user gave no address. A new cluster of one member has no port. After other members were added, the log
- * contains the member's address, and the member listens there.
+ * Opens a member for which the user gave no address. A new cluster of one member has no port. After other
+ * members were added, the log contains the member's address, and the member listens there.
  */
 async function withoutAddress(settings: Settings, options: OpenOptions<As>): Promise<EmbeddedStore<As>> {
   const member = await openIn(settings)

@@ -274,7 +274,10 @@ function checkListen(options: OpenOptions<As>, own: string | undefined): Setting
   return own === undefined ? undefined : hostAndPort(own)
 }
 
-/** Throws a TypeError if other machines could reach the port without TLS and tokens. */
+/**
+ * Throws a TypeError if other machines could reach the port without TLS and tokens, unless `insecure` is
+ * true.
+ */
 export function listenAt(url: string, { tls, auth, insecure }: OpenOptions<As>): Listen {
   const listen = hostAndPort(url)
   refuseOpenDoors({ listen, tls, auth }, insecure === true)

@@ -1,8 +1,8 @@
 // Door: reads a token from one text, which may have rights before the secret: 'read+write:SECRET'.
 //
 // Law (C47): a text with a colon is refused if the part before the colon is not a list of rights. Without
-// this law: an operator writes reed:SECRET. The whole text is then a token with all rights, and a reader that
-// sends SECRET is refused. The operator gives the reader the whole text, and the reader has all rights.
+// this law: an operator writes reed:SECRET. The whole text is then a token with all rights, and a client that
+// sends SECRET is refused. The operator gives this client the whole text, and the client has all rights.
 
 import { didYouMean } from '@latchkey/base'
 import { RIGHTS, type Right, type TokenEntry } from '../member/identity-and-rights.js'

@@ -134,8 +134,8 @@ export class CurrentMember implements LocalMember {
   }
 
   /**
-   * The member has failed and does not continue. All requests end immediately with this error, and clients
-   * connect to other members.
+   * Called when the member has failed and does not continue. All requests end immediately with this error,
+   * and clients connect to other members.
    */
   #onFailed(error: LatchkeyError): void {
     if (this.#failure !== undefined) return
@@ -172,7 +172,10 @@ export class CurrentMember implements LocalMember {
     })
   }
 
-  /** The member keeps its log and its vote, and another member sends the state. */
+  /**
+   * Deletes the state of the member. The member keeps its log and its vote, and another member sends the
+   * state.
+   */
   async #buildAnew(): Promise<void> {
     const { settings, storage } = this.#ports
     settings().logger.warn('the state of this member is deleted, and another member will send it again')

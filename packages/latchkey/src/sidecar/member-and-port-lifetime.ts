@@ -28,7 +28,7 @@ interface SidecarPorts {
   reloads?(): Readonly<Record<string, number>>
 }
 
-/** In ms. A stop waits at most this long for the transfer of leadership. */
+/** In ms. A stop waits at most this long for the transfer of leadership, and then continues. */
 const HAND_OVER_MS = 3_000
 
 export class Sidecar {
@@ -124,7 +124,10 @@ export class Sidecar {
       await store.transferLeadership(undefined, { timeout: HAND_OVER_MS })
   }
 
-  /** A failed member has no leadership to transfer and cannot finish calls. */
+  /**
+   * Closes the port and a member that has failed. Such a member has no leadership to transfer and cannot
+   * finish calls.
+   */
   async abandon(): Promise<void> {
     this.#portServer.close()
     await this.#member.store.close().catch(() => {})

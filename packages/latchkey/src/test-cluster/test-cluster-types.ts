@@ -35,8 +35,8 @@ export interface TestCluster<Id extends string = string, S extends As = 'bytes'>
   kill(id: Id): Promise<void>
   /**
    * Starts a killed or closed member again, with its disk. `stores` then contains the member's new store. If
-   * the cluster has a leader, the call resolves when the member can serve. With a manual clock, time advances
-   * until the member can serve.
+   * a leader reaches the member, the call resolves when the member can serve. Without such a leader, the call
+   * resolves immediately. With a manual clock, time advances until the member can serve.
    */
   start(id: Id): Promise<void>
   /**

@@ -22,7 +22,7 @@ export interface Probes {
 }
 
 const SYNCS = 16
-/** In ms. The longest wait for a connection. */
+/** In ms. A server that accepts no connection within this time counts as unreachable. */
 const PATIENCE_MS = 3_000
 
 export const realProbes = (clock: Clock): Probes => ({
