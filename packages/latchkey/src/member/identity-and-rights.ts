@@ -25,9 +25,10 @@ export interface AuthOptions {
   file?: string | undefined
   /**
    * A secret of all members, for example 32 random bytes in hex. Two members prove to each other that they
-   * know the secret, and never send the secret. A cluster of several members needs a member token. If you
-   * give a list, the member proves to others that it knows the first token. From others, the member accepts
-   * each token of the list. So you can change the token member by member, without a stop of the cluster.
+   * know the secret, and never send the secret. A cluster of several members needs a member token, or the
+   * option `tls.ca`. If you give a list, the member proves to others that it knows the first token. From
+   * others, the member accepts each token of the list. So you can change the token member by member, without
+   * a stop of the cluster.
    */
   memberToken?: string | readonly string[] | undefined
 }

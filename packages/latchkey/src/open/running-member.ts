@@ -124,7 +124,10 @@ export class CurrentMember implements LocalMember {
     else this.#serve()
   }
 
-  /** Called when the member is open, and again after the check of unknown addresses (`#isAsking`). */
+  /**
+   * Lets the stores use the member. Called when the member is open, and again after the check of unknown
+   * addresses (`#isAsking`).
+   */
   #serve(): void {
     if (this.#member === undefined || this.#isAsking || this.#failure !== undefined) return
     const { settings, world, quorum } = this.#ports
