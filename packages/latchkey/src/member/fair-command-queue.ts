@@ -6,9 +6,9 @@
 // lock with a lease of 3 s is lost. Seven thousand openSession have the same effect.
 //
 // Laws:
-//   - Before this queue sends a large command to the log, all large commands that are in the log and not
-//     applied, with this one, must cost at most WINDOW. A command that costs more is sent alone. So a small
-//     command of another connection waits for at most WINDOW of work, or for one very large command.
+//   - All large commands that are in the log and not applied cost at most WINDOW together. A command that
+//     costs more than WINDOW is sent when no other large command is in the log. So a small command of another
+//     connection waits for at most WINDOW of work, or for one very large command.
 //   - Connections take turns. The next turn belongs to the connection whose earlier commands and next command
 //     together cost least. The writes of a connection keep their order. The lock commands of a connection
 //     also keep their order, but do not wait for writes.

@@ -1,6 +1,6 @@
 // Driver: owns the links between stores and members (M28). While this member has no contact with the leader,
-// its own store sends requests over links to other members. Stores of other members do the same over links to
-// this member.
+// its own store sends requests over links to other members. While another member has no contact, the store of
+// that member sends requests over links to this member.
 
 import type { Defer, Random } from '@latchkey/base'
 import type { Dial } from '@latchkey/client'
