@@ -89,7 +89,7 @@ async function acquireAloud(
   }
 }
 
-/** In ms. After a shorter wait, the command prints nothing. */
+/** In ms. If the wait is shorter than this, the command prints nothing. */
 const QUIET_WAIT = 500
 
 /** Returns ': held by ...', or '' if the holder is unknown or this client may not read the lock. */

@@ -18,7 +18,8 @@ const LONG_WAIT = '10m'
 interface Work extends Session {
   readonly io: Io
   /**
-   * In ms. The longest wait until the cluster accepts a change, for example until a learner has caught up.
+   * In ms. A change fails if the cluster has not accepted the change within this time, for example because a
+   * learner still lags.
    */
   readonly wait: number
   readonly promote: boolean

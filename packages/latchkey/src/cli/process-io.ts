@@ -62,7 +62,7 @@ export function processIo(): ProcessIo {
     onHangUp: (run) => void process.on('SIGHUP', run),
     takeSignals(run, signals) {
       taken++
-      // A command that handles signals decides itself when to end.
+      // A command that handles signals decides itself when to end, so the forced exit is cancelled.
       late?.cancel()
       for (const name of signals) process.on(name, run)
       return () => {

@@ -32,9 +32,9 @@ interface RowSearchPorts {
 }
 
 const ROWS = [1_000, 30, 1] as const
-/** In ms. If one request is not answered within this time, the search ends. */
+/** In ms. A view without requests is closed after this time. */
 const IDLE_MS = 15_000
-/** In ms. The longest wait for the answer to one request. */
+/** In ms. If one request is not answered within this time, the search ends. */
 const PATIENCE_MS = 10_000
 
 interface Held {
@@ -97,7 +97,9 @@ export class DifferentRowSearch {
     held?.state.then((state) => state?.close()).catch(() => {})
   }
 
-  /** Resolves to false if the search ended too early, or if a search with the same member already runs. */
+  /**
+   * Resolves to false if the search stopped before its end, or if a search with the same member already runs.
+   */
   async search(from: string, index: number, spaces: readonly SpaceName[]): Promise<boolean> {
     if (this.#searching.has(from)) return false
     this.#searching.add(from)

@@ -23,7 +23,7 @@ const COMMAND_MS = 10_000
  * change of membership, so this limit is longer.
  */
 const CALL_MS = 120_000
-/** In ms, between two searches for requests whose time is over. */
+/** In ms, between two searches for requests whose time limit has passed. */
 const LOOK_MS = 1_000
 
 interface Pending {

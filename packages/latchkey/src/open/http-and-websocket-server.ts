@@ -90,8 +90,8 @@ export function makePort(options: PortOptions): Port {
  * client's identity comes later.
  */
 function makeServer(tls: TlsOptions | undefined): Server {
-  // Otherwise Node itself would refuse a request without a Host header, and Node's response has no body with
-  // the reason.
+  // Without `requireHostHeader: false`, Node itself would refuse a request without a Host header. Node's
+  // response would have no body with the reason.
   const look = { connectionsCheckingInterval: LOOK_MS, requireHostHeader: false }
   if (tls === undefined) return createServer(look)
   try {

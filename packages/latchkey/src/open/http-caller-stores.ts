@@ -28,7 +28,7 @@ export class HttpCallerStores {
     return known
   }
 
-  /** Open calls of the closed stores end with ERR_CLOSED. */
+  /** Closes the stores of all other identities. Open calls of these stores end with ERR_CLOSED. */
   keepOnly(isKnown: (who: Identity) => boolean): void {
     for (const [who, store] of this.#stores) {
       if (isKnown(who)) continue

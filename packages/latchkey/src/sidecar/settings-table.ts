@@ -1,6 +1,6 @@
 // Rule: the table of all settings of `latchkey start`. A row names the setting's flag and its place in the
-// configuration file, and says how its text is parsed. The environment variable follows from the flag:
-// --tls-cert is LATCHKEY_TLS_CERT.
+// configuration file, and says how the setting's text is parsed. The environment variable follows from the
+// flag: --tls-cert is LATCHKEY_TLS_CERT.
 
 import { CAPS } from '@latchkey/protocol'
 

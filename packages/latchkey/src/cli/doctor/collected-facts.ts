@@ -29,7 +29,7 @@ export interface MachineFacts {
   readonly dir: DirFacts | undefined
   /** In milliseconds since 1970. */
   readonly dateMillis: number
-  /** From the files of the options --ca and --cert. */
+  /** The certificates in the files of the options --ca and --cert. */
   readonly certificates: readonly CertificateFacts[]
 }
 
