@@ -18,9 +18,9 @@ export const obeysGrowingPercent = (): boolean => VERSION < 12
 const SMALL_OLD_HEAP = '--heap-growing-percent=50'
 
 /**
- * With these flags, V8 compiles a function to fast machine code after tens of calls instead of thousands, and
- * keeps the code of functions that are seldom called. Without the flags, a member with ten calls per second
- * runs slow code for minutes. docs/performance.md has the figures. The limit in Node 20 is a number of
+ * With these flags, V8 compiles a function to fast machine code after tens of calls instead of thousands. V8
+ * also keeps the code of functions that are seldom called. Without the flags, a member with ten calls per
+ * second runs slow code for minutes. docs/performance.md has the figures. The limit in Node 20 is a number of
  * executed bytes. The limit in later versions is a number of calls.
  */
 const EARLY_COMPILATION = [

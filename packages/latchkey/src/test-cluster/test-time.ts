@@ -5,8 +5,8 @@
 // - Between two events, the callbacks of all settled promises run. So an event sees all effects of the event
 //   before.
 // - Manual time advances only in the calls `advance` and `until`, from one event to the next. An event that
-//   is due now also runs while manual time stands still. So members answer requests also at that time,
-//   because network and disks have no delays.
+//   is due now also runs while manual time stands still. So members answer requests also while time stands
+//   still, because network and disks have no delays.
 // - Real time is the system's time, even if a test runner replaces the global timers.
 // - After `close`, no event runs and no timer remains.
 
