@@ -140,7 +140,7 @@ function stopSignals(io: Io) {
   const [first, second] = [next(), next()]
   const tell = (signal: NodeJS.Signals) => asked.shift()?.(signal)
   const off = io.takeSignals(tell, ['SIGTERM', 'SIGINT'])
-  // The signal may have arrived while the member was opening.
+  // A signal may have arrived while the member was opening. This signal is handled now.
   if (io.interrupted.reason instanceof Interrupted) tell(io.interrupted.reason.signal)
   return { first, second, off }
 }

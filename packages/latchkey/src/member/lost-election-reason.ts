@@ -1,6 +1,6 @@
 // Rule: explains why this member has lost an election. The explanation names members that refused their vote,
-// members that did not answer, and a member that leads or has a higher term. The explanation
-// does not say why a member refused its vote, because a refusal comes without a reason.
+// members that did not answer, and a member that leads or has a higher term. The explanation does not say why
+// a member refused its vote, because a refusal comes without a reason.
 
 import type { LostCampaign, MemberId } from '@latchkey/raft'
 

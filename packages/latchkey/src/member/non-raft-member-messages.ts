@@ -62,8 +62,8 @@ export type MemberMessage =
 /**
  * A link connects the store that is embedded in one member with another member
  * (store-links-from-other-members.ts). The member that opens the link chooses its `id`. A `frame` contains
- * requests of the store or replies to the store. With an empty frame, the first member asks whether the other
- * member is alive. The other member answers with an empty frame.
+ * requests of the store or replies to the store. With an empty frame, the member that opened the link asks
+ * whether the other member is alive. The other member answers with an empty frame.
  */
 export type LinkMessage =
   | { readonly kind: 'linkOpen'; readonly id: number }
@@ -159,8 +159,8 @@ const isSpace = (pair: unknown): pair is [string, string] =>
   Array.isArray(pair) && pair.length === 2 && pair.every((part) => text(part) && part !== '__proto__')
 const bytes = (value: unknown): value is Uint8Array => value instanceof Uint8Array
 /**
- * In UTF-16 code units. A message in which a text, such as a reason or the id of a member, is longer is
- * refused.
+ * In UTF-16 code units. A message is refused if one of its texts, such as a reason or the id of a member, is
+ * longer.
  */
 const MOST_TEXT = 4_096
 const text = (value: unknown): value is string => typeof value === 'string' && value.length <= MOST_TEXT

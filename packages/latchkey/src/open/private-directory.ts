@@ -8,7 +8,10 @@ import { LatchkeyError } from '@latchkey/protocol'
 const OWNER_ONLY = 0o700
 const OTHERS = 0o077
 
-/** Rejects if the directory belongs to another user and has permissions for others. */
+/**
+ * Removes the permissions of all other users. Rejects if the directory with such permissions belongs to
+ * another user.
+ */
 export async function closeToOthers(dir: string, logger: Logger): Promise<void> {
   // On Windows, files have no such permissions.
   if (process.getuid === undefined) return
