@@ -12,9 +12,9 @@ type Hub = RecyclingMap<Waiting, true>
 const hubs = new WeakMap<AbortSignal, Hub>()
 
 /**
- * Calls `run` once when the signal is aborted. If the signal is already aborted, `run` is never called.
- * Returns a function that cancels the call.
- * Law: a signal for which no call waits has no listener of this file.
+ * Calls `run` once when the signal is aborted. If the signal is already aborted, `run` is never called. The
+ * returned function removes `run` from the signal.
+ * Law: a signal without waiting functions has no listener of this file.
  */
 export function onAbort(signal: AbortSignal, run: () => void): () => void {
   if (signal.aborted) return () => {}
@@ -40,8 +40,8 @@ function dropHub(signal: AbortSignal, hub: Hub): void {
 }
 
 /**
- * Runs the waiting functions in the order in which they were added. A function that an earlier function
- * cancels does not run.
+ * Runs the waiting functions in the order in which they were added. If one function removes a later function,
+ * the later function does not run.
  */
 function fire(this: AbortSignal): void {
   const hub = hubs.get(this)

@@ -1,7 +1,7 @@
 // Rule: functions to compare, copy and view bytes, and to convert them to and from text.
 
 const encoder = new TextEncoder()
-/** Keeps a byte order mark, because it may be the first character of a key or a value. */
+/** Does not drop a byte order mark, because a key or a value may begin with this character. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export const EMPTY: Uint8Array = new Uint8Array(0)
@@ -31,7 +31,10 @@ export function copyBytes(bytes: Uint8Array): Uint8Array {
 export const asBuffer = (bytes: Uint8Array): Buffer =>
   bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** Returns a string with one character for each byte. Such strings are sorted like their bytes. */
+/**
+ * Returns a string with one character for each byte. Comparing two such strings gives the order of their
+ * bytes.
+ */
 export const binary = (bytes: Uint8Array): string => asBuffer(bytes).toString('latin1')
 export const fromBinary = (key: string): Uint8Array => Buffer.from(key, 'latin1')
 

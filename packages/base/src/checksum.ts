@@ -1,5 +1,5 @@
-// Rule: the checksum of stored data: CRC-32. `previous` is the checksum of earlier bytes, from which the
-// calculation continues.
+// Rule: the checksum of stored data, which is a CRC-32. If `previous` is the checksum of some earlier bytes,
+// the result is the checksum of the earlier bytes and `bytes` together.
 
 import { crc32 } from 'node:zlib'
 

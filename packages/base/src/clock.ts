@@ -1,8 +1,8 @@
 // Driver: clocks and timers. No other file reads a clock or sets a timer.
 //
 // Law: a test runner's fake timers have no effect on this file. Without this law: a test installs fake timers
-// and acquires a lock. The timer that would send the answer never fires, and the test hangs. So this file
-// takes the functions from Node's modules when it is loaded.
+// and acquires a lock. A timer that the client needs for the call never fires, and the test hangs. So this
+// file takes the functions from Node's modules when it is loaded.
 
 import { performance } from 'node:perf_hooks'
 import timers from 'node:timers'
@@ -17,8 +17,9 @@ export const nextTurn = (run: () => void): void => void setImmediate(run)
 export const microtask = (run: () => void): void => void resolved.then(run)
 
 /**
- * One moment, read from three local clocks that differ after a suspension or a change of the date. A holder
- * of a lock uses the clock that ran fastest, and a leader the clock that ran slowest (CT7 in docs/locks.md).
+ * One moment, read from three local clocks. The clocks differ after the machine was suspended, or after
+ * somebody set the date. The holder of a lock reads all three clocks (`elapsed`). A leader reads only the
+ * monotonic clock.
  */
 export interface Instant {
   /** The monotonic clock in ms. This clock stands still while the machine is suspended. */
@@ -48,8 +49,8 @@ const MAX_TIMEOUT = 2 ** 31 - 1
 /** In ms, the resolution of os.uptime. */
 const UPTIME_RESOLUTION = 10
 /**
- * In ms. The last uptime is used again until another clock has moved by this much, because reading os.uptime
- * is slow.
+ * In ms. Reading os.uptime is slow. So the last uptime is used again until the monotonic clock or the wall
+ * clock has moved by this much.
  */
 const UPTIME_REUSE = UPTIME_RESOLUTION / 2
 
@@ -58,7 +59,8 @@ const UPTIME_ERROR = UPTIME_RESOLUTION + UPTIME_REUSE
 /** In ms, the largest error of the difference between two readings of the wall clock. */
 const WALL_ERROR = 2
 /**
- * A fraction. The wall clock may run slower than the monotonic clock by this much, even if nobody sets it.
+ * A fraction of the elapsed time. The wall clock may fall behind the monotonic clock by this much, even if
+ * nobody sets the wall clock.
  */
 const WALL_DRIFT = 0.01
 
@@ -67,12 +69,12 @@ const WALL_DRIFT = 0.01
  * suspensions, and the wall clock may have been set. The uptime is used if it shows a suspension, or if the
  * wall clock was set back.
  *
- * Why UPTIME_ERROR is added to the uptime: without it, a holder trusted its lease for 4 ms after the next
- * holder had got the lock. The first holder's machine was suspended, and its wall clock was set back (seed
- * 310000051).
+ * Why UPTIME_ERROR is added to the uptime: without this addition, a holder trusted its lease for 4 ms after
+ * the next holder had got the lock. The first holder's machine was suspended, and its wall clock was set
+ * back. (The simulator found this with the seed 310000051.)
  *
- * A known gap: the function misses a suspension of less than 30 ms if the wall clock was set back by about
- * the same length in the same time.
+ * A known gap: the function misses a suspension of less than 30 ms if the wall clock is set back by about the
+ * length of the suspension.
  */
 export function elapsed(from: Instant, to: Instant): number {
   const hr = to.hr - from.hr

@@ -15,8 +15,8 @@ export function endRefused(socket: Duplex, answer: string | Uint8Array, clock: P
   socket.on('error', () => socket.destroy())
   const late = clock.after(REFUSED_MS, () => socket.destroy(), { ref: false })
   socket.once('close', () => late.cancel())
-  // Later input is read and dropped. If input were unread at the close, the kernel would reset the
-  // connection, and the other side could lose the answer.
+  // Input that arrives from now on is read and thrown away. If unread input remained at the close, the kernel
+  // would reset the connection, and the other side could lose the answer.
   socket.resume()
   socket.end(answer)
 }

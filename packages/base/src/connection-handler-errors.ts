@@ -59,7 +59,9 @@ export class ConnectionErrors {
   }
 }
 
-/** Returns one short line about any thrown value, with its place in the code. Never throws. */
+/**
+ * Returns one short line about any thrown value, with the line of code that threw the error. Never throws.
+ */
 export function shortError(error: unknown): string {
   try {
     const said = error instanceof Error ? `${error.name}: ${error.message}` : `a thrown ${typeof error}`

@@ -6,7 +6,10 @@ import { didYouMean } from './nearest-name.js'
 interface Registration {
   readonly listener: (event: never) => void
   readonly once: boolean
-  /** A removed listener is not called any more, not even for an event that is being emitted. */
+  /**
+   * True after the listener was removed. A removed listener is not called any more, not even for an event
+   * that is being emitted.
+   */
   off: boolean
 }
 

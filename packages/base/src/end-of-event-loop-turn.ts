@@ -2,9 +2,9 @@
 //
 // Laws
 //   - functions that were added by `work` run after all input of this turn has been handled. If such a
-//     function adds a function by `work`, the added function runs in the next turn.
-//   - functions that were added by `end` run after all functions of `work`, in the same turn. They send the
-//     messages that the turn has caused, all together.
+//     function calls `work`, the function that it adds runs in the next turn.
+//   - functions that were added by `end` run after all functions of `work`, in the same turn. They send all
+//     messages of the turn together.
 
 export type Defer = (run: () => void) => void
 
@@ -14,7 +14,7 @@ export class Turns {
   #ends: (() => void)[] = []
   #due = false
 
-  /** `later` calls a function once all input of this turn has been handled, for example with setImmediate. */
+  /** `later` calls a function after all input of this turn has been handled. An example is setImmediate. */
   constructor(later: Defer) {
     this.#later = later
   }

@@ -1,6 +1,9 @@
 // Rule: a histogram for Prometheus: it counts values by size, in fixed steps.
 
-/** In seconds, the upper limits of the steps. A sync on a fast disk takes about 0.25 ms. */
+/**
+ * In seconds, the upper limits of the steps. The first limit fits a fast disk, whose sync takes about 0.25
+ * ms.
+ */
 const DURATION_STEPS: readonly number[] = [
   0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]
@@ -30,7 +33,10 @@ export class Histogram {
     return this.#sum
   }
 
-  /** For each step, how many values were at most this large. The last element counts all values. */
+  /**
+   * Returns for each step how many values were at most the upper limit of the step. The last element counts
+   * all values.
+   */
   cumulative(): number[] {
     let sum = 0
     return this.#counts.map((count) => (sum += count))

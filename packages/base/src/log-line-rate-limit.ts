@@ -1,6 +1,7 @@
 // Rule: counts events by kind, and decides whether an event may write a log line.
 //
-// Law: each kind of event writes at most one line in ten seconds, or as many lines as the given limit allows.
+// Law: each kind of event writes at most `most` lines in `every` ms, which is one line in ten seconds by
+// default.
 // Without this law: a client causes the same refusal a thousand times a second, and log lines fill the disk.
 
 const LINE_MS = 10_000
@@ -9,9 +10,9 @@ const MOST_CHARACTERS = 200
 
 interface Known {
   count: number
-  /** How many events there were after the last line. */
+  /** How many events of this kind happened after the last written line. */
   sinceLastLine: number
-  /** When the first line of the present period was written. `lines` counts the lines of this period. */
+  /** In ms, the time of the first line of the present period. `lines` counts the lines of this period. */
   periodBegan: number | undefined
   lines: number
 }
@@ -32,8 +33,9 @@ export class LimitedLines {
   }
 
   /**
-   * Counts one event. If a line may be written now, returns the number of events since the last line, else
-   * undefined. `kind` must be a constant and never a client's text, because each kind keeps a counter.
+   * Counts one event. If a line may be written now, returns the number of events since the last written line,
+   * else undefined. `kind` must be a constant and never a client's text, because no counter of a kind is ever
+   * removed.
    */
   note(kind: string, now: number): number | undefined {
     const known = this.count(kind)

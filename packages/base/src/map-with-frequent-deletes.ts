@@ -8,12 +8,12 @@ const FEW = 16
 
 /**
  * V8's Map replaces its table again and again while entries are added and deleted. The old table keeps its
- * entries, and points to the new table. Once an old table is in V8's old generation, each garbage collection
- * of the young generation keeps all later tables and their values alive, even if their entries were deleted
- * long ago.
+ * entries, and points to the new table. An old table can get into V8's old generation. From then on, each
+ * garbage collection of the young generation keeps all later tables in memory, with the values of deleted
+ * entries.
  *
  * Law: when the number of deletions exceeds the number of entries by FEW, the entries are copied to a new
- * Map, to which no old table points.
+ * Map. No old table points to the new Map.
  */
 export class RecyclingMap<Key, Value> {
   #map = new Map<Key, Value>()

@@ -1,6 +1,6 @@
-// Driver: counts and logs refused input. Each pair of door and reason has a counter, and at most one short
-// log line in ten seconds. A door is a part of the code that checks input from outside, such as 'members' for
-// handshakes of members.
+// Driver: counts and logs refused input. A door is a part of the code that checks input from outside, such as
+// 'members' for handshakes of members. For each pair of door and reason, this file keeps a counter, and
+// writes at most one short log line in ten seconds.
 //
 // Law: the log lines of refusals are limited in number and in length. Without this law: a client sends ten
 // invalid frames of 16 MiB, each refusal quotes its frame, and the log grows by 150 MiB.

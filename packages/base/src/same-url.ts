@@ -1,6 +1,9 @@
 // Rule: compares addresses (URLs) that may be spelled differently.
 
-/** Returns an address in one fixed spelling. A text that is no URL is returned unchanged. */
+/**
+ * Returns the address in a fixed spelling, so that equal addresses give equal texts. A text that is no URL is
+ * returned unchanged.
+ */
 export const canonicalUrl = (url: string): string =>
   URL.canParse(url) ? new URL(url).href.replace(/\/+$/, '') : url
 

@@ -1,13 +1,16 @@
-// Rule: joins encoded bytes with large pieces that are not copied. One call of writev writes all parts
-// together.
+// Rule: joins encoded bytes with large byte arrays that are not copied into the buffer. The result is a list
+// of parts for one call of writev.
 
-/** A large piece that is not in the buffer. It comes before the byte of the buffer at index `at`. */
+/** A large byte array that belongs into the encoded bytes, before the byte of the buffer at index `at`. */
 export interface Apart {
   readonly at: number
   readonly data: Uint8Array
 }
 
-/** In bytes. For a piece of at least this size, an additional part of a writev costs less than a copy. */
+/**
+ * In bytes. A byte array of at least this size is not copied, because one more part of a writev costs less
+ * than a copy.
+ */
 export const APART_BYTES: number = 64 * 1024
 
 export function withApart(buffer: Buffer, from: number, end: number, apart: readonly Apart[]): Uint8Array[] {

@@ -55,7 +55,9 @@ export class AllWatches {
     this.#locks.renewalWatches = this.#byKind[WATCH_OF.renewals].size
   }
 
-  /** Sends the new events. Called after entries were applied. */
+  /**
+   * Sends the new events to the watches. The state machine calls this method after it has applied entries.
+   */
   pump(): void {
     this.#each((watches) => watches.pump())
     this.#countRenewals()

@@ -12,7 +12,7 @@ export const DEFAULT_LIMITS: KvLimits = {
   // binding allocates one block of memory for each batch, and large blocks leave holes in the heap of the
   // process.
   flushBytes: MiB,
-  // Events of keys have a larger limit, because they are written to the event log without a copy.
+  // Events of keys have a larger limit than rows, because they are written to the event log without a copy.
   flushEventBytes: 4 * MiB,
   overlayBytes: 6 * MiB,
   views: 256,

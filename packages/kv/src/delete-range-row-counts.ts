@@ -1,15 +1,15 @@
-// Driver: counts the rows of large ranges before their deleteRange. To apply a deleteRange, a member needs
-// the count of the rows in the range, and the sum of their checksums. For a million keys this takes seconds,
-// in which the member applies nothing else, not even a renewal. So the leader makes this count and sum,
-// called a survey, before it writes the command into the log. When the command is applied, the survey is
-// corrected for the rows that have changed since its beginning.
+// Driver: counts the rows of a large range before a deleteRange of this range. To apply a deleteRange, a
+// member needs the count of the rows in the range, and the sum of their checksums. For a million keys this
+// takes seconds, in which the member applies nothing else, not even the renewal of a lease. So the leader
+// makes this count and sum, called a survey, before it writes the command into the log. When the command is
+// applied, the survey is corrected for the rows that have changed since the survey began.
 //
 // Laws
 // - A survey only saves time: a command has the same result with and without a survey.
-// - `take` returns exactly what a look-up would find at that moment, or nothing.
-// - `take` returns nothing for a small range. The look-up of a small range is short, and only a look-up
-//   builds the events of the removed keys.
-// - The number, the changes and the life of surveys are limited.
+// - `take` returns either nothing, or exactly the same as reading the whole range at that moment.
+// - `take` returns nothing for a small range. Reading a small range is fast, and only this reading builds the
+//   events of the removed keys.
+// - The number of surveys, their changed keys and their lifetimes are limited.
 
 import type { Clock } from '@latchkey/base'
 import { decodeCommand, isBadCommand } from '@latchkey/protocol'
@@ -24,11 +24,11 @@ import type { State } from './state/store-state.js'
 
 const MOST_SURVEYS = 4
 /**
- * If more keys of the range change than this number, the survey is dropped, because `take` corrects the
- * survey for all changed keys in one turn of the event loop.
+ * If more keys of the range change than this number, the survey is dropped. `take` corrects the survey for
+ * all changed keys in one turn of the event loop, and more keys would block the event loop for too long.
  */
 const MOST_CHANGED = 2_000
-/** In ms. A survey is dropped after this time. */
+/** In ms. A survey that no deleteRange has used is dropped this long after its beginning. */
 const MOST_MILLIS = 30_000
 
 class Survey implements RangeObserver {
@@ -78,8 +78,8 @@ export class RangeSurveys {
 
   /**
    * Begins a survey. Returns undefined if the command is not a deleteRange, if its range is empty, or if
-   * there are too many surveys. An error of the survey is ignored, because the command meets the same error
-   * when it is applied.
+   * there are too many surveys. An error of the survey is ignored. The same error will occur when the command
+   * is applied.
    */
   begin(state: State, body: Uint8Array): Promise<void> | undefined {
     const command = decodeCommand(body)
@@ -142,7 +142,7 @@ function mend(state: State, found: Surveyed, key: string, before: Uint8Array | u
   found.sum.add(storedChecksum(now))
   found.count++
   found.bytes += eventBytes(key, null, now)
-  // If the row existed before, `found.keys` now has its key twice. That does no harm, because the second
-  // removal of a row has no effect.
+  // If the row existed when the survey began, `found.keys` now has its key twice. That does no harm, because
+  // the second removal of a row has no effect.
   found.keys.add(keyOfBinary(SPACE.data, key))
 }

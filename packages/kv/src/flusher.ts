@@ -25,8 +25,8 @@ export class Flusher {
   #timer: Timer | undefined
   #stopped: LatchkeyError | undefined
   /**
-   * True while an entry is half applied. The flusher then writes nothing, because a batch has only whole
-   * entries (A2).
+   * True while an entry is half applied. The flusher then writes nothing, because a batch must contain only
+   * whole entries (A2).
    */
   #held = false
   #whenIdle: (() => void) | undefined
@@ -75,10 +75,7 @@ export class Flusher {
     else this.#arm()
   }
 
-  /**
-   * True if the overlay has enough bytes for a write. Events have a limit of their own: waiting saves writes
-   * of rows that change again, but an event never changes.
-   */
+  /** True if the rows or the events of the overlay have enough bytes for a write. */
   get #due(): boolean {
     const { flushBytes, flushEventBytes } = this.#limits
     return this.#state.pendingBytes >= flushBytes || this.#state.pendingEventBytes >= flushEventBytes
@@ -95,7 +92,7 @@ export class Flusher {
     )
   }
 
-  /** Resolves when all changes that are applied now are on the disk. */
+  /** Resolves when all changes that were applied before this call are on the disk. */
   flush(): Promise<void> {
     if (this.#stopped !== undefined) return Promise.reject(this.#stopped)
     const { index } = this.#state.meta.position

@@ -8,8 +8,8 @@
 // range.
 
 /**
- * The end of a range without an end. In a key, each character stands for one byte and is at most 0xff, so
- * this text is greater than every key.
+ * Stands for the end of a range that has no end. In a key, each character stands for one byte and is at most
+ * 0xff, so this text is greater than every key.
  */
 export const NO_END = '\u0100'
 

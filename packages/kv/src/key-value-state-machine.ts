@@ -223,8 +223,8 @@ export class KvMachine implements KvStore {
 
   /**
    * Applies the entries of the list from the index `from` on. If `begun.waiting` is given, the first of these
-   * entries has begun and waits for rows or for another turn. If `begun.onStateHash` is given, this promise
-   * must settle before the first entry begins (MA3).
+   * entries has begun, and waits for rows or for another turn of the event loop. If `begun.onStateHash` is
+   * given, this promise must settle before the first entry begins (MA3).
    */
   async #applyWaiting(
     entries: readonly Entry[],
@@ -408,8 +408,8 @@ export class KvMachine implements KvStore {
   }
 
   /**
-   * Replaces the state by a received snapshot. If this fails, the next start may find the old or the new
-   * state, so the member stops.
+   * Replaces the state by a received snapshot. If an error interrupts this replacement, the next start of the
+   * member may find the old or the new state. So the member stops.
    */
   async #adopt(builder: RowBuilder): Promise<void> {
     const old = this.#up

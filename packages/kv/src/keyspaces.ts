@@ -16,7 +16,7 @@
 //   replies    u48 session | u48 number           u32 checksum of the request | answer
 //   holds      the lock's key                     an exclusive hold (msgpack): state/lock-rows.ts
 //   shared     u48 arrival                        a shared hold (msgpack), with its lock's key
-//   semaphores the semaphore's key                its number of permits, and when the row ends (msgpack)
+//   semaphores the semaphore's key                its permits, and when an unused row is removed (msgpack)
 //   waiters    u48 arrival                        a waiter (msgpack), with its lock's key
 //   counters   0, or 1 | fencing key              the last fencing token of the store, or of the fencing key
 //   latches    the latch's name                   its count (msgpack): state/latch-and-barrier-rows.ts
@@ -27,7 +27,7 @@
 // rows only (K17, K35).
 //
 // Row keys that begin with a zero byte belong to the code that writes the disk
-// (storage/lost-batch-detection.ts, storage/event-log-file-format.ts). No snapshot has them.
+// (storage/lost-batch-detection.ts, storage/event-log-file-format.ts). Snapshots do not contain these rows.
 
 import { asBuffer } from '@latchkey/base'
 

@@ -39,8 +39,8 @@ export interface KvOptions {
   /** Called once, when the disk has failed or a row is damaged. The member must then stop. */
   readonly failed?: (error: LatchkeyError) => void
   /**
-   * Called with the state hash after the first entry of each half minute of cluster time. This is the same
-   * entry on every member, so the members can compare their hashes.
+   * Called with the state hash after the first entry of each half minute of cluster time. Every member
+   * computes the hash after the same entry, so the members can compare their hashes.
    *
    * The store applies the next entry only after the returned promise has settled. Until then, `digestAt` can
    * return the hashed state.
@@ -57,17 +57,23 @@ export interface KvOptions {
 }
 
 /**
- * The limits of a store. All members must have the same value for each limit with the word (replicated),
- * because that limit changes what a command does.
+ * The limits of a store. If the comment of a limit says (replicated), all members must have the same value
+ * for this limit, because it changes what a command does.
  */
 export interface KvLimits {
   /** In ms, the longest time between a change in memory and its write to the disk. */
   readonly flushMillis: number
-  /** The store writes its changes, without events, to the disk when they have this many bytes. */
+  /**
+   * When the changes that wait for the next batch have this many bytes, without events, the store writes the
+   * batch.
+   */
   readonly flushBytes: number
-  /** The store writes its changes to the disk when their events have this many bytes. */
+  /** When the events that wait for the next batch have this many bytes, the store writes the batch. */
   readonly flushEventBytes: number
-  /** In bytes. While more bytes of changes and events are not on the disk, the store applies no entry. */
+  /**
+   * In bytes. If more bytes of changes and events wait for the next batch, the store writes them to the disk
+   * before it applies the next entry.
+   */
   readonly overlayBytes: number
   /**
    * The most open views of all clients together, and of one client. The store refuses a further view with
@@ -162,7 +168,7 @@ export interface OpenSessions {
   whyNone(): string | undefined
   /**
    * Returns the refusal that `openSession` would get for the identity `by` now, or undefined if the call
-   * would succeed. The member can then answer without an entry in the log.
+   * would succeed. The member sends this refusal to the client without an entry in the log.
    */
   refusalFor(by: string): Uint8Array | undefined
 }
@@ -171,8 +177,8 @@ export interface OpenSessions {
 export interface StoreFigures {
   readonly watches: number
   /**
-   * For each kind of watch, how far the slowest watch is behind: in revisions for watches of keys, in entries
-   * of the log for watches of locks and of renewals.
+   * For each kind of watch, how far the slowest watch is behind. The unit is revisions for watches of keys,
+   * and log entries for watches of locks and of renewals.
    */
   readonly watchLags: WatchLags
   /** In seconds, the time of each write and sync of a batch of rows. */

@@ -25,7 +25,8 @@ export class EndedWaits {
   }
 
   /**
-   * Passes on the ended waits in their order. The first results are passed on in this turn of the event loop.
+   * Passes on the results of the ended waits, in their order. If no earlier result still waits, the first
+   * results are passed on in this turn of the event loop.
    */
   pass(rows: readonly PartyRow[]): void {
     if (rows.length === 0 || this.#ended === undefined) return

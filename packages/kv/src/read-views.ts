@@ -1,6 +1,6 @@
-// Driver: owns the views from which clients read page by page: scans, iterations and backups. A view that no
-// client uses is closed, and a later read of this view is an error. A read never continues in a newer view,
-// because pages of two views would not fit together (R9).
+// Driver: owns the views (frozen states) from which clients read page by page: scans, iterations and backups.
+// A view that no client uses is closed, and a later read of this view fails. Such a read never continues in a
+// newer view, because the rows of two views could contradict each other (R9).
 
 import { type Clock, type Timer, compareBytes } from '@latchkey/base'
 import {
@@ -59,8 +59,8 @@ export class Views {
     const rowsOf = async () => {
       const rows = await this.#freeze.rows()
       const revision = revisionOf(rows)
-      // Each page waits for this promise and gets its error. Without this handler, Node would end the process
-      // because of an unhandled rejection.
+      // Each read of a page awaits `revision` and reports its error. Without this empty handler, Node would
+      // end the process because of an unhandled rejection.
       revision.catch(() => {})
       return { rows, revision }
     }
@@ -79,8 +79,8 @@ export class Views {
   }
 
   /**
-   * Returns the next piece of a backup. Each row's checksum is checked here. The member that restores the
-   * backup checks the backup as a whole.
+   * Returns the next piece of a backup. The checksum of each row is checked while the piece is read. The
+   * member that restores the backup checks the backup as a whole.
    */
   async backupPiece([, asked]: ReadOf<'backup'>, by = ''): Promise<BackupResult> {
     const backupOf = async () => ({ backup: await this.#freeze.backup() })

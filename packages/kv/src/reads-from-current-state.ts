@@ -99,7 +99,7 @@ const tooManyLines = () =>
     `There are more than ${CAPS.queryLines} holds and waiters, too many for one answer. Ask with a longer prefix, or without the queues.`,
   )
 
-/** Throws ERR_TOO_LARGE when the values reach the byte limit of one answer. */
+/** Throws ERR_TOO_LARGE if the values have more bytes than one answer may have. */
 function valuesAt(state: State, keys: readonly Uint8Array[]): (Uint8Array | null)[] {
   const reason = tooManyKeys(keys.length)
   if (reason !== null) throw new LatchkeyError('ERR_TOO_LARGE', reason)

@@ -3,7 +3,7 @@
 //
 //   kept      data with their ttl, sequences, events, holds (until their deadline), fencing counters,
 //             the position in the log, the cluster time, latches with their counts,
-//             barriers with the number of their generations
+//             barriers with the number of their last generation
 //   dropped   sessions with their ephemeral keys, kept replies, waiters, waits at latches and barriers
 //   raised    the token base: every new fencing token is above it. The new token base is at least 2^32 above
 //             every token in the backup. The old cluster may have given tokens after the backup, and the new

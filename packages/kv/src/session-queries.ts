@@ -1,8 +1,8 @@
 // Driver: answers questions about the sessions in the state, without an entry in the log.
 //
-// Law: while the state machine has stopped, or while a snapshot replaces its state, the answers say that no
-// session exists, and only `list` throws. Without this law: the disk fails while a client opens a session,
-// and the handler of the client's connection throws.
+// Law: while the state machine has stopped, or while a snapshot replaces its state, the answers are those of
+// a state without sessions, and only `list` throws. Without this law: the disk fails while a client opens a
+// session, and the handler of the client's connection throws.
 
 import type { Clock } from '@latchkey/base'
 import { LatchkeyError, type SessionResult } from '@latchkey/protocol'

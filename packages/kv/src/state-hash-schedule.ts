@@ -26,9 +26,9 @@ export class StateHashSchedule {
   }
 
   /**
-   * Called after each entry. `before` is the cluster time before the entry. If a hash is due, computes it and
-   * calls `onStateHash`. The next entry waits for the returned promise. Undefined means that there is nothing
-   * to wait for.
+   * Called after each entry. `before` is the cluster time before the entry. If a hash is due, computes the
+   * hash and calls `onStateHash`. The next entry waits for the returned promise. Undefined means that the
+   * next entry need not wait.
    */
   passed(state: State, before: number): Promise<unknown> | undefined {
     const { time } = state.meta.position

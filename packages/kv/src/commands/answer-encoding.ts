@@ -17,8 +17,8 @@ export class Refused {
   readonly bytes: Uint8Array
 
   /**
-   * `holder` is the present holder of the guard's lock, or null if the lock has no holder. Only ERR_FENCED
-   * has this argument.
+   * `holder` is the present holder of the lock that the guard of the command names, or null if nobody holds
+   * this lock. Only a refusal with ERR_FENCED has this argument.
    */
   constructor(code: ErrorCode, message: string = ERRORS[code].message, holder?: HolderResult | null) {
     const { retryable, outcome } = ERRORS[code]
@@ -95,7 +95,7 @@ export const TOO_MANY_OF_ONE = new Refused(
   'ERR_BUSY',
   "These credentials have opened as many sessions as one identity may, and each of them holds or waits for a lock, or was used recently. Close some stores, end sessions with 'latchkey sessions --end ID', or use another token.",
 )
-/** Returns the refusal of a write whose guard is not in force. */
+/** Returns the refusal of a write whose guard names a hold that is not in force. */
 export const fencedBy = (holder: HolderResult | null): Refused => new Refused('ERR_FENCED', undefined, holder)
 export const CANCELLED = new Refused('ERR_ABORTED', 'The call was cancelled before it was executed.')
 export const MERGED_TOO_LARGE = new Refused(
@@ -135,7 +135,7 @@ export const SEQUENCE_USED_UP = new Refused(
   'ERR_TOO_LARGE',
   'The sequence is used up: its numbers would pass 2^53. Reset it.',
 )
-/** This answer makes the client library open another session. No application sees it. */
+/** This answer makes the client library open another session. The application does not see the answer. */
 export const SESSION_IS_OVER: Uint8Array = pack([
   SESSION_OVER,
   'The session is unknown or ended; the command was not executed.',
@@ -144,8 +144,8 @@ export const SESSION_IS_OVER: Uint8Array = pack([
 ])
 
 /**
- * This answer makes the client library wait, because the session keeps as many answers as it may. No
- * application sees the answer, and no session keeps it.
+ * This answer makes the client library wait and send the call again, because the session has reached its
+ * limit of kept answers. No application sees the answer, and no session keeps it.
  */
 export const SESSION_IS_FULL: Uint8Array = pack(SESSION_FULL_ANSWER)
 

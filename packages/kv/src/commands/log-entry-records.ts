@@ -3,15 +3,15 @@
 //
 //   u32le length of body | u48le session | u48le number | u48le done | body (a packed Command)
 //
-// Records follow each other without a gap. A record with session 0 opens a session, and its entry has no
-// other record.
+// Records follow each other without a gap. A record with session 0 opens a session, or ends a session by its
+// id. Such a record must be the only record of its entry.
 
 import { assert } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
 import { u32, u48, writeU32, writeU48 } from '../little-endian.js'
 
 export interface CommandRecord {
-  /** The id of the session, or 0 in the record that opens a session. */
+  /** The id of the session, or 0 in a record with the command openSession or endSession. */
   readonly session: number
   /** The number of the call in its session, or 0 for keepAlive, closeSession and cancelCall. */
   readonly number: number
@@ -99,7 +99,10 @@ export class BatchReader {
   /** True if the remaining bytes of the entry are not a record. */
   bad = false
   #at = 0
-  /** The memory behind `data`, read once, because each access of `buffer` calls native code. */
+  /**
+   * The ArrayBuffer of `data`. The constructor reads it once, because each access of `data.buffer` calls
+   * native code.
+   */
   readonly #memory: ArrayBufferLike
   readonly #offset: number
 

@@ -12,7 +12,7 @@ import { BYTES, ROW } from './work-limit-per-event-loop-turn.js'
 /** If a command names at most this many keys, the estimate uses the sizes of their stored rows. */
 const MOST_LOOKED_UP = 64
 /**
- * In units of work, the least estimate for a command with more than MOST_LOOKED_UP keys. The sizes of its
+ * In units of work, the least estimate for a command with more than MOST_LOOKED_UP keys. The sizes of the
  * stored rows are not known, and the rows may be large.
  */
 const LEAST_OF_MANY = 5_000

@@ -1,11 +1,11 @@
-// Rule: applies one entry of the log. The rule first ends everything whose deadline is before the cluster
-// time of the entry, and then executes the commands of the entry (CT3, CT4). `proceed` returns early if a
-// command needs stored rows, or if the turn of the event loop has reached its limit of work. The next call of
-// `proceed` then continues the entry.
+// Rule: applies one entry of the log. First, all sessions, waits, holds and keys end whose deadline is before
+// the cluster time of the entry. Then the commands of the entry are executed (CT3, CT4). `proceed` returns
+// early if a command needs stored rows, or if the turn of the event loop has reached its limit of work. The
+// next call of `proceed` then continues the entry.
 //
 // Laws
 // - A: the commands of the entry come last. Before them, in this order, sessions end, waits for locks end,
-//   holds expire, old rows are reclaimed, waits at latches and barriers end, and keys expire.
+//   holds expire, unused semaphores are removed, waits at latches and barriers end, and keys expire.
 // - B: each command gets an answer of its own. A refused command changes nothing.
 // - C: each call of a session has a number, and is executed at most once. A repeated call gets its kept
 //   reply. A call with a number below `done`, or of an ended session, is refused (docs/locks.md, section 6).
@@ -66,8 +66,9 @@ interface Held {
 }
 
 /**
- * What `proceed` waits for. The caller reads the needed rows and passes them to the next call. 'turn' means
- * that the caller calls again in another turn of the event loop.
+ * What `proceed` waits for. If it waits for rows (Needed), the caller reads these rows and passes them to the
+ * next call of `proceed`. 'turn' means that the caller calls `proceed` again in another turn of the event
+ * loop.
  */
 export type Waiting = Needed | 'turn'
 
@@ -80,7 +81,7 @@ export class EntryRun {
   #held: Held | undefined
   /**
    * The removal of expired keys, which comes before the commands. A Needed names the rows to read for the
-   * removal. A LongWork is the removal itself.
+   * removal. A LongWork is the removal itself. Undefined means that nothing is left to remove.
    */
   #expiry: Needed | LongWork | undefined
 
@@ -103,8 +104,8 @@ export class EntryRun {
   }
 
   /**
-   * Applies commands until a command has to wait. Returns what the command waits for, or undefined when the
-   * whole entry is applied.
+   * Removes the expired keys, and then applies commands until one of these steps has to wait. Returns what
+   * the step waits for, or undefined when the whole entry is applied.
    */
   proceed(found: Found = NOTHING_FOUND): Waiting | undefined {
     const expiring = this.#expireKeys(found)
@@ -126,7 +127,7 @@ export class EntryRun {
     return undefined
   }
 
-  /** Returns what the removal waits for, or undefined when the removal is done. */
+  /** Removes the expired keys. Returns what the removal waits for, or undefined when the removal is done. */
   #expireKeys({ expiry: found }: Found): Waiting | undefined {
     const expiry = this.#expiry
     if (expiry === undefined) return undefined
@@ -143,8 +144,8 @@ export class EntryRun {
   }
 
   /**
-   * Returns undefined when the command is answered, or 'turn' if this turn of the event loop has reached its
-   * limit of work.
+   * Executes a command, or continues it. Returns undefined when the command is answered, or 'turn' if this
+   * turn of the event loop has reached its limit of work.
    */
   #run(held: Held, found: Found): 'turn' | undefined {
     const { session, number, crc, command } = held
@@ -189,8 +190,9 @@ export class EntryRun {
   }
 
   /**
-   * Renews the session, and confirms all grants of locks to the session. Even a refused command has these
-   * effects, because it shows that the client is alive.
+   * Renews the session, confirms all grants of locks to the session, and drops the replies that the client
+   * has received. Even a refused command has these effects, because every command shows that the client is
+   * alive.
    */
   #renew(session: Session): void {
     const { state, locks } = this.#context
@@ -200,8 +202,8 @@ export class EntryRun {
   }
 
   /**
-   * Executes a command without a call number. Only three commands are allowed, because a command without a
-   * number may be applied twice.
+   * Executes a command without a call number. Such a command may be applied twice. So only three commands are
+   * allowed, whose second execution does no harm.
    */
   #unnumbered(session: Session): undefined {
     const command = this.#decoded()
@@ -268,8 +270,8 @@ export class EntryRun {
   }
 
   /**
-   * Keeps the answer in the session, for a repeated request. A command that has ended its own session has no
-   * kept answer.
+   * Keeps the answer in the session, so that a repeated request gets the same answer. If a command has ended
+   * its own session, no answer is kept.
    */
   #finish(session: Session, number: number, crc: number, outcome: unknown): undefined {
     const answer = answerOf(outcome)

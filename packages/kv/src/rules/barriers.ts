@@ -60,8 +60,8 @@ export function* enterBarrier(
 }
 
 /**
- * Returns the row of the barrier. If no party waits there, a new generation begins first. Returns a refusal
- * if the store has too many barriers in use.
+ * Returns the row of the barrier. If no party waits at the barrier, a new generation begins first. Returns a
+ * refusal if the store has too many barriers in use.
  */
 function begun(tx: PartyTransaction, name: Uint8Array, parties: number): BarrierRow | Refused {
   const row = tx.barrier(name)
@@ -71,8 +71,8 @@ function begun(tx: PartyTransaction, name: Uint8Array, parties: number): Barrier
 }
 
 /**
- * Ends the generation, because its last party enters. This party needs no row, because the answer to its
- * command reports that it has passed.
+ * Ends the generation, because the last missing party has arrived. This party needs no row, because the
+ * answer to its command reports that the party has passed.
  */
 function* complete(tx: PartyTransaction, turn: WorkOfTurn, barrier: BarrierRow): WorkInTurns<PartyResult> {
   const { name, over, parties } = barrier

@@ -87,7 +87,7 @@ function* runSteps(
     if (writeSet.turnIsOver) yield
     if (result instanceof Refused) return result
     if (Array.isArray(result)) bytes += result[3].length
-    // The size of the answer is limited, because the session keeps the answer, and one message sends it.
+    // The size of the answer is limited, because the session keeps the answer, and one message contains it.
     if (bytes > CAPS.sessionAnswerBytes) return RESULTS_TOO_LARGE
     results.push(result)
   }

@@ -1,8 +1,9 @@
-// Rule: collects the changes of one command to keys and values until the command has succeeded.
+// Rule: collects the changes that one command makes to keys and values. The state gets the changes after the
+// command has succeeded.
 //
 // Laws: a command reads its own writes (A12). A command that fails changes nothing. A command that changes
-// something gets one revision for all its keys, and any other command gets none. The Budget of the command
-// counts all rows that the command reads or changes, and throws when a limit is exceeded.
+// something gets one revision for all its keys. A command that changes nothing gets no revision. The Budget
+// of the command counts all rows that the command reads or changes, and throws when a limit is exceeded.
 
 import { binary, copyBytes } from '@latchkey/base'
 import { EVENT, type EventType } from '@latchkey/protocol'
@@ -119,7 +120,7 @@ export class WriteSet {
 
 /**
  * Returns a copy of the row's value for an answer, or null if the row is absent. The row may be a view of the
- * bytes of the log entry, and an answer is kept for longer than these bytes.
+ * bytes of the log entry. The copy lets an answer stay in memory without these bytes.
  */
 export const ownValue = (row: Uint8Array | undefined): Uint8Array | null =>
   row === undefined ? null : copyBytes(valueOf(row))

@@ -1,7 +1,7 @@
 // Rule: decides what happens at latches. A latch has a count that only goes down. When the count is zero, the
 // latch opens, and all waiting calls pass (docs/latches.md). A party in this table is one waiting call.
 //
-//   command    the latch  its count        effect, and answer
+//   command    the latch  its count        the effect: the answer
 //   create     is absent                   The latch is created with its count: true.
 //   create     exists     any              nothing: false
 //   countDown  is absent                   nothing: null

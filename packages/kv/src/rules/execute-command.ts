@@ -60,9 +60,9 @@ export interface ApplyContext {
 type WriteCommand = Extract<Command, readonly [number, GuardArg, ...unknown[]]>
 
 /**
- * Returns a result, a Refused, or a LongWork whose result is a result or a Refused. A Refused has changed
- * nothing. This function and the LongWork throw OverBudget if the command exceeds a limit. Nothing is changed
- * then, because the changes are still in the write set.
+ * Returns the result, or a Refused, or a LongWork that ends with a result or a Refused. A refused command has
+ * changed nothing. If the command exceeds a limit, this function or the LongWork throws OverBudget. The state
+ * is then unchanged, because all changes are still in the write set.
  */
 export function execute(context: ApplyContext, session: Session, command: Command, found: Found): unknown {
   switch (command[0]) {

@@ -1,7 +1,7 @@
 // Rule: reads and changes values that are whole numbers, stored as decimal text.
 //
 // Law: a text is a number only if `String` of a safe integer gives that text. Without this law:
-// '9007199254740993' is read as another number, and a counter loses one.
+// '9007199254740993' is read as 9007199254740992, and a counter loses one.
 
 import { binary, text, utf8 } from '@latchkey/base'
 import type { CommandOf } from '@latchkey/protocol'

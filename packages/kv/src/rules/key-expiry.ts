@@ -58,7 +58,7 @@ export function* removeKeys(state: State, writeSet: WriteSet, found: FoundExpiry
   const rest = next === undefined ? undefined : indexedAt(next).expiry
   for (const session of found.wholeSessions) {
     // In `found.indexKeys`, the keys of sessions come first, in the order of the sessions. If the first key
-    // that is left belongs to a session, this session and all later sessions may still have keys.
+    // that was not removed belongs to a session, this session and all later sessions may still have keys.
     if (rest?.kind === 'session' && rest.number <= session) break
     state.expiryIndex.forget(session)
   }
@@ -68,7 +68,10 @@ export function* removeKeys(state: State, writeSet: WriteSet, found: FoundExpiry
   return undefined
 }
 
-/** Removes one key, if its row agrees with the index. Returns the number of bytes of its value. */
+/**
+ * Removes one key and returns the number of bytes of its value. If the key's row has another expiry than the
+ * index, removes only the row of the index and returns 0.
+ */
 function removeKey({ expiryIndex }: State, writeSet: WriteSet, { indexKey, expiry, key }: Indexed): number {
   const row = writeSet.row(key)
   if (row === undefined || !isSame(expiryOf(row), expiry)) {

@@ -106,8 +106,8 @@ export function getAndPut(writeSet: WriteSet, [, , key, value]: CommandOf<'getAn
 }
 
 /**
- * Compares each key's value with the state before the command. If all values are as expected, writes all
- * updates. If a key occurs several times, only its last update is written.
+ * Compares the value of each key before the command with the expected value. If all values are as expected,
+ * writes all updates. If a key occurs several times, only its last update is written.
  */
 export function* compareAndPutAll(
   writeSet: WriteSet,

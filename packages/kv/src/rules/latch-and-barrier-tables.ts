@@ -7,7 +7,7 @@ export interface BarrierRow {
   readonly name: Uint8Array
   /**
    * How many generations of the barrier are over. A generation is one use of the barrier. The present
-   * generation has the next number.
+   * generation has the number `over` + 1.
    */
   readonly over: number
   /**
@@ -22,7 +22,7 @@ export interface BarrierRow {
   readonly used: number
 }
 
-/** A party. It waits, or its wait has ended and its client has not confirmed the end yet. */
+/** A party waits, or its wait has ended and its client has not confirmed the end yet. */
 export interface PartyRow {
   readonly of: PartyOf
   readonly name: Uint8Array
@@ -66,8 +66,9 @@ export interface PartyTransaction extends PartyView {
   deleteParty(row: PartyRow): void
   nextArrival(): number
   /**
-   * Called if the wait of a party ends by another client's command, or by the end of a session. The party's
-   * client gets no answer to a command then. So the member that has the client's connection sends the result.
+   * Called if another client's command, or the end of a session, ends the wait of a party. At this moment the
+   * party's client has no command whose answer could report the result. So the member that has the client's
+   * connection sends the result.
    */
   ended(row: PartyRow): void
   /** Returns all parties of the session, in the order of arrival, including parties whose wait has ended. */

@@ -51,7 +51,8 @@ export function moveParty(tx: PartyTransaction, session: number, [of, name, id]:
  */
 export function endParties(tx: PartyTransaction, session: number): void {
   for (const row of tx.partiesOf(session)) {
-    // An earlier party of this loop may have broken the generation. The present party then no longer waits.
+    // The removal of an earlier party of this session may have ended the wait of this party. So its row is
+    // read again.
     const now = tx.party(row.of, row.name, row.id)
     if (now === undefined) continue
     tx.deleteParty(now)

@@ -21,8 +21,9 @@ interface NeededSteps {
 }
 
 /**
- * The part of the index of expiring keys (key-expiry-index.ts) that an entry needs. First come all keys of
- * some ended sessions, then the keys whose ttl has ended before `now`. `most` is the most keys to read.
+ * The part of the index of expiring keys (key-expiry-index.ts) that an entry needs. `spans` has one range for
+ * each ended session in `sessions`, then a range for the keys whose ttl has ended before `now`. `most` is the
+ * most keys to read.
  */
 export interface NeededExpiry {
   readonly sessions: readonly number[]
@@ -35,16 +36,19 @@ export interface FoundExpiry {
   readonly indexKeys: readonly string[]
   /** The ended sessions whose keys were all found. */
   readonly wholeSessions: readonly number[]
-  /** True if the look-up reached its limit, so that more keys must be removed later. */
+  /** True if the look-up reached its limit of keys, so that more keys must be removed later. */
   readonly isCut: boolean
   /**
-   * The end of the ttl of the first key that was not read. null: no such key exists. undefined: the look-up
-   * did not search for keys with a ttl.
+   * The end of the ttl of the first key that was not read. null means that all keys with a ttl were read.
+   * undefined means that the look-up did not search for keys with a ttl.
    */
   readonly next: number | null | undefined
 }
 
-/** What a command needs. `whole` is the range of a deleteRange that is not a step of a batch or txn. */
+/**
+ * The stored rows that a command or an entry needs before it can continue. `whole` is the range of a
+ * deleteRange that is not a step of a batch or txn.
+ */
 export type Needed =
   | { readonly whole: KeySpan }
   | { readonly branches: readonly NeededSteps[] }
@@ -56,7 +60,7 @@ export interface WholeRange extends RangeRows {
   readonly changes: Changes | undefined
 }
 
-/** The existing keys of some ranges, in order, or an error if there are too many keys. */
+/** The existing keys of some ranges, in order, or an error if the ranges have too many keys or bytes. */
 export type LiveKeys = readonly string[] | OverBudget
 
 /**

@@ -3,9 +3,9 @@
 // Laws
 // - 1: the number of sessions of one identity is limited, so that one client cannot use up all sessions.
 // - 2: if there is no room for a new session, the state machine ends an idle session. An idle session has no
-//   hold in force, no waiter, no wait at a latch or barrier and no ephemeral key, and its client has sent no
-//   command for a long time. Of several idle sessions, the one with the oldest renewal ends, so that every
-//   member ends the same session. If its client returns, the client opens another session.
+//   hold in force, no waiter, no wait at a latch or barrier and no ephemeral key. Its client has sent no
+//   command for a long time. If several sessions are idle, the session with the oldest renewal ends, so that
+//   every member ends the same session. If the client of the ended session returns, it opens another session.
 // - 3: if an identity has as many sessions as it may have, only an idle session of the same identity ends for
 //   its new session.
 
@@ -103,8 +103,8 @@ const isBefore = (a: Session, b: Session): boolean =>
   renewedAt(a) < renewedAt(b) || (renewedAt(a) === renewedAt(b) && a.id < b.id)
 
 /**
- * Returns the reason why no client can open a session now, or undefined. The limit for one identity is
- * ignored here, because other identities can still open sessions.
+ * Returns the reason why no client can open a session now, or undefined if some client can. The limit for one
+ * identity is ignored here, because other identities can still open sessions.
  */
 export function whyNoSession(state: State, limits: SessionLimits): string | undefined {
   const { sessions, meta } = state

@@ -50,7 +50,9 @@ export class StateLockView implements LockView {
 export class StateLockTransaction extends StateLockView implements LockTransaction {
   readonly #granted: (row: HoldRow) => void
   readonly #events: LockEvents
-  /** The table's own copy of the row that was put last. `happened` records this copy in the event. */
+  /**
+   * The table's own copy of the hold or waiter that was put last. `happened` puts this copy into the event.
+   */
   #put: HoldRow | WaiterRow | undefined
 
   constructor(state: State, now: number, granted: (row: HoldRow) => void, events: LockEvents) {
@@ -66,8 +68,8 @@ export class StateLockTransaction extends StateLockView implements LockTransacti
     this.#put = this.state.holds.put(row)
   }
   /**
-   * Counts an event for metrics, and records it for the clients that watch locks. A renewal is recorded only
-   * if a client watches renewals.
+   * Counts grants and expiries for metrics, and records each event for the clients that watch locks. A
+   * renewal is recorded only if a client watches renewals.
    */
   happened(what: LockHappening, row: HoldRow | WaiterRow): void {
     if (what === 'renewed' && this.#events.renewalWatches === 0) return

@@ -3,7 +3,7 @@
 //
 // Without a limit, one command of 15 KB could name 1,500 ranges over the same 5,000 long keys, or append to a
 // value of 0.9 MB two thousand times. Every member that applies this command would run out of memory or stop
-// for a minute, again at every start.
+// for a minute. After a restart the member would apply the command again, and fail again.
 //
 // Laws
 // - The counts never depend on whether rows are in memory or on the disk. So every member refuses the same

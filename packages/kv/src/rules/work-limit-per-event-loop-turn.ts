@@ -1,6 +1,6 @@
 // Rule: limits the work of applying commands in one turn of the event loop. During a turn the member sends no
-// heartbeat, answers no vote and renews no hold. So when a turn has done enough work, the other commands wait
-// for another turn.
+// heartbeat, answers no vote request and renews no hold. So when a turn has reached its limit of work, the
+// other commands wait for another turn.
 //
 // Law: the end of a turn has no influence on the state or on any answer.
 
@@ -23,8 +23,8 @@ export const BYTES = 2 * 1024
 const WORK_A_TURN = 2_000
 
 /**
- * The work of a command that may need several turns of the event loop. The generator yields when the turn has
- * done enough.
+ * The work of a command that may need several turns of the event loop. The generator yields when the present
+ * turn has reached its limit of work.
  */
 export class LongWork {
   readonly steps: WorkInTurns<unknown>

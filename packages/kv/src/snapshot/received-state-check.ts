@@ -42,8 +42,8 @@ export class StateStream {
   }
 
   /**
-   * Takes a piece of the stream. Returns the rows of all frames that are complete with this piece, after
-   * their checks. The keys and values are parts of the received bytes, and no copies.
+   * Takes a piece of the stream, and checks the frames that are complete with this piece. Returns the rows of
+   * these frames. The keys and values are parts of the received bytes, and no copies.
    */
   push(piece: Uint8Array): Row[] {
     return this.#frames.push(piece).flatMap((frame) => this.#frame(frame))

@@ -3,7 +3,7 @@
 //
 // Law: a row that passes this check needs no check of its format when the log is applied. Without this law: a
 // backup with right checksums has a session row of one byte. Every member that starts from this backup stops
-// at its first command, at every start.
+// at its first command, again after each restart.
 
 import { asBuffer } from '@latchkey/base'
 import { CAPS, wrongLockKey } from '@latchkey/protocol'
@@ -77,8 +77,8 @@ const SHAPES: Readonly<Record<Exclude<SpaceName, 'meta'>, Shape>> = {
 }
 
 /**
- * Returns true if a row with a right checksum has the format of its key space. For some wrong formats it
- * throws ERR_CORRUPT instead.
+ * Returns true if a row with a right checksum has the format of its key space. For some wrong formats this
+ * function throws ERR_CORRUPT instead of returning false.
  */
 export function isRowOf(space: Exclude<SpaceName, 'meta'>, row: Row): boolean {
   return SHAPES[space](row, asBuffer(row.value).subarray(CHECKSUM_BYTES))

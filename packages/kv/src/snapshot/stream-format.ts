@@ -19,8 +19,8 @@ export const PREAMBLE: Uint8Array = Buffer.concat([Buffer.from('LKSTATE'), Uint8
 const FRAME_HEAD = 8
 const ROW_HEAD = 6
 /**
- * In bytes, the longest frame. A frame has one page of rows, and the last row of a page may exceed the limit
- * of the page.
+ * In bytes, the longest frame. FrameReader refuses a longer frame. FrameWriter puts the rows of one read from
+ * the row store into one frame. A read ends after 1 MiB, but its last row may be large.
  */
 const MOST_FRAME_BYTES = 80 * 1024 * 1024
 

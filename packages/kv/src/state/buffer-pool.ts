@@ -1,5 +1,5 @@
-// Driver: owns buffers that batches use again and again. A buffer's memory is outside of V8's heap. If much
-// such memory is allocated and freed, V8 collects garbage in its whole heap again and again.
+// Driver: owns buffers that batches use again and again. A buffer's memory is outside of V8's heap. If the
+// process allocated and freed much such memory, V8 would collect garbage in its whole heap again and again.
 //
 // Law: when a buffer is given back to the pool, no view of it is in use.
 
@@ -30,7 +30,10 @@ export class BufferPool {
     this.#buffers.push(buffer)
   }
 
-  /** Keeps at most as many buffers as were taken since the last call. Called once for each batch. */
+  /**
+   * Drops the buffers beyond the number that was taken since the last call. Called once for each batch, so
+   * that the pool shrinks when batches become smaller.
+   */
   trim(): void {
     if (this.#buffers.length > this.#taken) this.#buffers.length = this.#taken
     this.#taken = 0

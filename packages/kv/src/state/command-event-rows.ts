@@ -1,6 +1,6 @@
-// Rule: collects the changes of one command while it runs, and encodes them as rows of events. A row is
-// encoded as soon as it is full, because encoding all changes at the end would make one turn of the event
-// loop too long. If the changes exceed a limit of the history of events, they are counted but not kept.
+// Rule: collects the changes of one command while it runs, and encodes the changes as rows of events. A row
+// is encoded as soon as it is full. Encoding all changes at the end would make one turn of the event loop too
+// long. If the changes exceed a limit of the history of events, they are counted but not kept.
 
 import { eventKey } from '../keyspaces.js'
 import { setChecksumOfParts } from '../storage/stored-row-checksum.js'

@@ -5,8 +5,8 @@
 export interface Due {
   readonly due: number
   /**
-   * For the heap only. `heapIndex` is the index of the item in the heap, or -1 if the heap does not have the
-   * item. `sortedBy` is the deadline by which the heap sorts the item.
+   * Only the heap uses these fields. `heapIndex` is the index of the item in the heap, or -1 if the heap does
+   * not have the item. `sortedBy` is the deadline by which the heap sorts the item.
    */
   heapIndex: number
   sortedBy: number

@@ -9,8 +9,8 @@
 //   event       u8 type (EVENT of protocol) | u16le key length | key | u32le value length | value
 //               | u32le previous length | previous value      (length 0xffffffff: there is none)
 //
-// The head's hash covers the changes of one revision. It is computed from the checksums of the changed keys'
-// rows (key-value-row-format.ts), each as the row was before and as it is after the change.
+// The hash in a head covers the changes of one revision. For each changed key, the hash uses the checksum of
+// the key's row before the change, and the checksum of its row after the change (key-value-row-format.ts).
 
 import { EVENT, type EventResult, type EventType } from '@latchkey/protocol'
 import { APART_BYTES, type Apart, asBuffer, withApart } from '@latchkey/base'
@@ -81,15 +81,18 @@ const bytesApart = (row: Uint8Array | null): number => {
   return bytes >= APART_BYTES ? bytes : 0
 }
 
-/** With `apart`, large values are added to `apart` and not written into the buffer. */
+/**
+ * Writes the events into the buffer, from the offset `start` on. If `apart` is given, large values are added
+ * to `apart` instead.
+ */
 export function writeEvents(into: Buffer, start: number, changes: readonly Change[], apart?: Apart[]): void {
   let at = start
   for (const change of changes) at = writeEvent(into, at, change, apart)
 }
 
 /**
- * In bytes, the free space that a buffer must have after its last event. writeEvent copies a whole row, and
- * then overwrites the bytes after its value.
+ * In bytes, the free space that a buffer must have after its last event. writeEvent first copies a whole row
+ * into the buffer, and then overwrites the bytes after the row's value.
  */
 export const SCRATCH: number = ROW_TAIL
 

@@ -16,7 +16,7 @@ export const LEAST: number = TABLE
 
 export class EventGroup {
   readonly first: number
-  /** The bytes of the row, as the store keeps them. The bytes after `end` are free for more events. */
+  /** The bytes of the row, in the stored format. The bytes after `end` are free for more events. */
   bytes: Buffer
   end: number
   /** True if the row is in the store, or in the batch that is being written. */
@@ -79,7 +79,10 @@ export class EventGroup {
     return this.bytes.subarray(at, at + this.size(revision))
   }
 
-  /** If `pieces` is 0, the caller writes the events of the revision at the returned offset. */
+  /**
+   * Adds the next revision to the row. If `pieces` is 0, the caller must write the events of the revision at
+   * the returned offset. Otherwise the events are in rows of their own.
+   */
   add(revision: number, count: number, size: number, hash: number, pieces: number): number {
     const inline = pieces === 0 ? size : 0
     const room = this.end + inline + SCRATCH
@@ -102,8 +105,8 @@ export class EventGroup {
   }
 
   /**
-   * Returns the buffer for another group, or undefined if the store owns the buffer. After the call no code
-   * may use this group.
+   * Returns the buffer, so that another group can use it, or undefined if the store owns the buffer. After
+   * the call no code may use this group.
    */
   spare(): Buffer | undefined {
     return this.#own ? this.bytes : undefined
@@ -123,7 +126,10 @@ export class EventGroup {
   }
 }
 
-/** Returns true if the bytes are the row of a group: its table, and the events that the table describes. */
+/**
+ * Returns true if the bytes are the row of a group: a table of sixteen heads, and the events that the heads
+ * describe.
+ */
 export function isGroup(first: number, row: Uint8Array): boolean {
   if (row.length < TABLE) return false
   const group = EventGroup.from(first, row)

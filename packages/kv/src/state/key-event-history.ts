@@ -32,8 +32,8 @@ import type { RowSetHash } from './row-set-hash.js'
 import { RevisionCounts } from './revision-event-counts.js'
 
 /**
- * How many groups (rows of sixteen revisions) stay in memory although their rows are in the store: the newest
- * groups, and the groups that watches read.
+ * How many groups (rows of sixteen revisions) may stay in memory although their rows are in the store. These
+ * are the newest groups, and the groups that watches read.
  */
 const RESIDENT = 32
 /**
@@ -95,7 +95,10 @@ export class Events {
     this.#added(group, revision, count, bytes, hash, pieces.length)
   }
 
-  /** Adds the event of a command with a single change, without a list. Most commands have a single change. */
+  /**
+   * Adds the event of a command with a single change, without building a list. Most commands are of this
+   * kind.
+   */
   appendOne(change: Change): void {
     const { revision } = this.#meta
     const { key, row, before } = change
@@ -125,7 +128,7 @@ export class Events {
     if (revision % GROUP === GROUP - 1) {
       this.#usualBytes = group.end + SCRATCH
       // The checksum of a complete group is computed here. If `collect` computed the checksums of all
-      // complete groups, its turn of the event loop would be long.
+      // complete groups, it would block the event loop for too long.
       group.close()
     }
     this.#revisionCounts.note(revision, count, bytes, hash, pieces)
@@ -183,8 +186,8 @@ export class Events {
   }
 
   /**
-   * Removes the group, and its row in the next batch if the store may have the row. The store may also have
-   * the row of a group that is not in memory.
+   * Removes the group from memory. If the store may have the row of the group, the next batch removes the
+   * row. The store may also have the row of a group that is not in memory.
    */
   #removeGroup(first: number): void {
     const group = this.#groups.get(first)

@@ -7,8 +7,8 @@ import type { Expiry } from './key-value-row-format.js'
 
 export const KIND = { due: 0, session: 1, sessionWithKeys: 2 } as const
 /**
- * The length of a period, in ms of cluster time. When the store applies the first log entry of a period, it
- * searches for keys whose ttl has ended (rules/key-expiry.ts).
+ * The length of a period, in ms of cluster time. When the store applies the first log entry of a period, the
+ * store searches for keys whose ttl has ended (rules/key-expiry.ts).
  */
 export const PERIOD = 100
 export const periodOf = (time: number): number => Math.floor(time / PERIOD)

@@ -73,5 +73,5 @@ export function decodeParty({ key, value }: Row): PartyRow {
   return { of, name, id, arrival, session, deadline, state: STATES[state], generation, index }
 }
 
-/** Returns a text that names one latch or one barrier, for a map. */
+/** Returns the key of one latch or one barrier in a Map. */
 export const waitPointOf = (of: PartyRow['of'], name: Uint8Array): string => `${of}${binary(name)}`

@@ -17,8 +17,8 @@ import type { HoldRow, LockHappening, WaiterRow } from '@latchkey/lock'
 import { type EventResult, LOCK_EVENT, type LockHistoryResult, pack } from '@latchkey/protocol'
 
 /**
- * The most events. With 16,384 events, which keep their rows in memory, a pair of acquire and release took 3
- * µs longer.
+ * The most events that are kept. A further event drops the oldest event. With a limit of 16,384 events, whose
+ * rows stay in memory, a pair of acquire and release took 3 µs longer.
  */
 const MOST_EVENTS = 1_024
 const MOST_BYTES = 8 * 1024 * 1024

@@ -67,8 +67,9 @@ export class Waiters {
   readonly #ofSets = new Map<number, Waiter>()
   readonly #ofSession = new Map<number, Set<Waiter>>()
   /**
-   * Used to find deadlocks. There are two kinds of keys: the name of the waiter's flow (work that takes its
-   * locks one at a time), and the id of each hold that the waiter's caller already has.
+   * The waiters by two kinds of keys, for the search for deadlocks. One kind is the name of the waiter's flow
+   * (work that takes its locks one at a time). The other kind is the id of each hold that the waiter's caller
+   * already has.
    */
   readonly #ofFlow = new Map<string, Set<Waiter>>()
   /** The waiters of each kind (locks, semaphores, elections), in the order of arrival. */

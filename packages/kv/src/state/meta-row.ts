@@ -1,5 +1,5 @@
 // Rule: the byte format of the meta row. This row names the last applied entry of the log, and has the
-// numbers of the state as a whole. Every batch writes the meta row (A2).
+// counters and checksums of the whole state. Every batch writes the meta row (A2).
 
 import { type Membership, type LogPosition } from '@latchkey/raft/core'
 import { LatchkeyError, pack, show } from '@latchkey/protocol'
@@ -29,8 +29,8 @@ export interface Meta {
    */
   events: { floor: number; count: number; bytes: number }
   /**
-   * True if the next entry must remove more expired keys, because the last entry has reached its limit
-   * (rules/key-expiry.ts).
+   * True if the next entry must remove more expired keys, because the last entry has reached its limit of
+   * removed keys (rules/key-expiry.ts).
    */
   expiring: boolean
   /** The state hashes of the kinds of rows that are not in memory. */
@@ -106,8 +106,8 @@ export function encodeMeta(meta: Meta): Uint8Array {
 }
 
 /**
- * Returns the reason if the row has a wrong shape, else null. If the row has another format number,
- * decodeMeta reports it, and the shape is not checked.
+ * Returns the reason if the row has a wrong shape, else null. If the row has another format number, the shape
+ * is not checked, because decodeMeta reports this number.
  */
 const shapeOfFormat = (value: unknown): string | null =>
   Array.isArray(value) && value[0] !== FORMAT ? null : META_SHAPE(value)

@@ -11,7 +11,7 @@
 
 /**
  * In bytes, the size of one map of rows, and the most that one prefetch reads. Reads of the disk are
- * synchronous here, so a larger prefetch would block the event loop.
+ * synchronous here, so a larger prefetch would block the event loop for too long.
  */
 const BYTES = 128 * 1024
 /** In bytes, about how much memory a map entry takes besides its key and its value. */

@@ -1,15 +1,16 @@
-// Driver: keeps in memory how many events each recent revision has, with their bytes and the hash of its
-// changes (event-row-format.ts). So the history can drop its oldest revision without reading a row.
+// Driver: keeps three numbers of each recent revision in memory: how many events it has, their bytes, and the
+// hash of its changes (event-row-format.ts). So the history can drop its oldest revision without reading a
+// row.
 //
-// Law: the number of events, the bytes and the hash of a revision are equal to the numbers in its row. If
-// this file does not know the numbers of a revision, its number of events is 0 here.
+// Law: the three numbers of a revision are equal to the numbers in its row. If this file does not know the
+// numbers of a revision, `count` returns 0.
 
-/** How many revisions the arrays have room for at first. The room is doubled when it is full. */
+/** How many revisions the arrays have room for at first. When the arrays are full, their size is doubled. */
 const LEAST = 1024
 const MOST_COUNT = 255
 
 export class RevisionCounts {
-  /** The arrays have an element for each revision from this one to `#next` - 1. */
+  /** The arrays have an element for each revision from `#from` to `#next` - 1. */
   #from = 0
   #next = 0
   #sizes = new Uint32Array(LEAST)

@@ -47,8 +47,8 @@ interface LayerRow {
 }
 
 /**
- * The rows that one command changes, before its commit. `rows` becomes part of the layer at the commit, and
- * `sum` is computed while the command runs. So the turn of the event loop with the commit is short.
+ * The changes of one command. `sum` is updated during the command, together with `rows`. So the commit reads
+ * no checksums, and its turn of the event loop is short.
  */
 export interface ChangedRows {
   readonly rows: ReadonlyMap<string, ChangedRow>

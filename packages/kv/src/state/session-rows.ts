@@ -48,7 +48,7 @@ export class Session implements Due {
   readonly life: number
   /**
    * The name of the client that opened the session. The member writes this name, so a client cannot choose
-   * it.
+   * another name.
    */
   readonly by: string
   due = 0

@@ -86,7 +86,8 @@ export class Sessions {
   }
 
   /**
-   * All commands of one entry give the same deadline, so only the first command of an entry has an effect.
+   * Moves the deadline of the session. All commands of one entry give the same deadline, so only the first
+   * command of an entry has an effect.
    */
   renew(session: Session, now: number): void {
     const due = now + session.life
@@ -144,7 +145,7 @@ export class Sessions {
     this.#touched(session)
   }
 
-  /** The bytes are equal to those of the first answer to the call. */
+  /** Returns the bytes of the kept answer, which are equal to the first answer to the call. */
   bytesOf(reply: Reply): Uint8Array {
     if (reply.bytes !== undefined) return reply.bytes
     const key = replyKey(reply.session.id, reply.number)

@@ -10,9 +10,11 @@ interface WithRow {
 
 /**
  * The holds of one key. No operation loops over all holds, so an operation takes the same time for any number
- * of holds. Each fencing key has its own counter of tokens. So two holds of one key have the same token only
- * if callers use different fencing keys for one lock, which docs/locks.md forbids. Then a look-up by token
- * finds only one of the two holds, and guarded writes of the other hold are refused.
+ * of holds.
+ *
+ * Two holds of one key have the same token only if callers use different fencing keys for one lock, because
+ * each fencing key has its own counter of tokens. docs/locks.md forbids such calls. A look-up by this token
+ * then finds only one of the two holds, and guarded writes of the other hold are refused.
  */
 export class SharedHoldsOf<T extends WithRow> implements SharedHolds {
   permits = 0

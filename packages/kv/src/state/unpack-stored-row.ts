@@ -33,9 +33,9 @@ const lockKey = wrongLockKey
 const atLeastOne = check.whole(1, CAPS.permits, 'permits')
 
 /**
- * The fields of a hold in its row, in this order. They are the body of an exclusive hold, whose row key has
- * the lock's key. The body of a shared hold is a list of the lock's key, the number of permits, and the list
- * of these fields.
+ * The fields of a hold in its row, in this order. These fields are the body of an exclusive hold, whose row
+ * key has the lock's key. The body of a shared hold is a list of three parts: the lock's key, the number of
+ * permits, and the list of these fields.
  */
 export const HOLD_FIELDS = {
   id: name,

@@ -1,9 +1,10 @@
 // Driver: keeps the rows of large events that are in no batch yet, or are in the batch that is being written.
-// The row of a large event is a list of parts, which are views of the rows of the keys, so no large value is
-// copied.
+// The row of a large event is a list of parts. The parts are views of the rows of the keys, so no large value
+// is copied.
 //
-// Law: a row is added once, and is removed without being read. Without this law: a member with a full history
-// reads two old values of 1 MiB from its disk for each put of 1 MiB, and all other calls wait.
+// Law: a row is added once, and is removed without being read. Without this law: for each put of 1 MiB, a
+// member with a full history reads two old values of 1 MiB from its disk. All other calls wait for these
+// reads.
 
 import { binary, fromBinary } from '@latchkey/base'
 import type { RowChange, RowStore } from '../storage/row-store-interface.js'

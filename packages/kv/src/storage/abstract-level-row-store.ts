@@ -16,8 +16,8 @@ export interface Level {
   getSync(key: Uint8Array): Uint8Array | undefined
   batch(operations: Operation[], options: { sync: boolean }): Promise<void>
   /**
-   * A chained batch passes each operation to LevelDB immediately. A put in a chained batch costs 5 µs of CPU.
-   * A put in a list of operations costs 13 µs, because the list is copied first.
+   * Begins a chained batch, which passes each operation to LevelDB immediately. A put in a chained batch
+   * costs 5 µs of CPU. A put in a list of operations costs 13 µs, because the list is copied first.
    */
   batch(): LevelBatch
   snapshot(): LevelSnapshot
@@ -202,8 +202,8 @@ class LevelView implements RowView {
   readonly #level: Level
   readonly #snapshot: LevelSnapshot
   /**
-   * The iterator of the last page. If the next page continues there, the iterator need not search through the
-   * tables again.
+   * The iterator of the last page. If the next page begins where the last page ended, the iterator need not
+   * search through LevelDB's tables again.
    */
   #kept: OpenIterator | undefined
   #closed = false
@@ -279,7 +279,9 @@ function follows({ range, last }: OpenIterator, next: RowRange): boolean {
 const same = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
   a === undefined || b === undefined ? a === b : compareBytes(a, b) === 0
 
-/** Returns true if `key` is the first possible key after `last`, which is `last` and a zero byte. */
+/**
+ * Returns true if `key` is `last` with a zero byte appended, which is the first possible key after `last`.
+ */
 const isBehind = (key: Uint8Array, last: Uint8Array): boolean =>
   key.length === last.length + 1 &&
   key[last.length] === 0 &&

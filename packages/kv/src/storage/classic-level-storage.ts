@@ -57,18 +57,19 @@ const OPTIONS = {
   writeBufferSize: LOG_BYTES,
   blockSize: 4 * 1024,
   maxFileSize: 1024 * 1024,
-  // The limit of open files. LevelDB uses ten of them for files that are not tables. Its table cache splits
-  // the other 144 into sixteen parts with room for nine tables each, and a hash of the table number chooses
-  // the part. With room for only seven tables, some parts were full with 60 tables, and a get took 1.5 times
-  // as long.
+  // The limit of open files. LevelDB uses ten of them for files that are not tables. LevelDB's table cache
+  // splits the other 144 into sixteen parts with room for nine tables each. A hash of the table's number
+  // chooses the part. When each part had room for only seven tables, some parts were full although the store
+  // had only 60 tables, and a get took 1.5 times as long.
   maxOpenFiles: 154,
 } as const
 
 /**
- * The kinds of rows whose disk space is reclaimed. Under `queues` are the kinds whose rows are removed about
- * in the order of their insertion: kept replies of sessions, and the index of expiring keys. For
- * each of these kinds, the number says after how many removed rows, of about a hundred bytes each, a
- * compaction starts. Under `others` are the kinds whose rows are removed in any order.
+ * The kinds of rows whose disk space is reclaimed:
+ * - `queues`: rows that are removed about in the order of their insertion, which are the kept replies of
+ *   sessions and the index of expiring keys. The number says after how many removed rows a compaction starts.
+ *   Each of these rows has about a hundred bytes.
+ * - `others`: rows that are removed in any order.
  */
 const RECLAIMED = { queues: { [SPACE.replies]: 65_536, [SPACE.expiry]: 65_536 }, others: [SPACE.data] }
 
@@ -140,7 +141,8 @@ class ClassicStorage implements RowStorage {
   }
 
   async discard(): Promise<void> {
-    // The live store, which has the highest number, is removed last. So a start after a crash still finds it.
+    // The live store, which has the highest number, is removed last. So a start after a crash still finds
+    // this store.
     for (const number of (await this.#numbers()).sort((a, b) => a - b))
       await this.#files.remove(this.#path(number))
     await this.#removeBuilding()

@@ -2,18 +2,18 @@
 // itself.
 //
 // If rows are removed in the order in which they were added, LevelDB moves old tables down its levels
-// unchanged, and never merges them with the records that remove their rows. A store of ten megabytes grew to
-// gigabytes, and every start had to check all its tables. Rows that are removed in any other order can keep
-// their space too: LevelDB once kept all tables of 32 MB of deleted rows.
+// unchanged. LevelDB never merges these tables with the records that remove their rows. A store of ten
+// megabytes grew to gigabytes, and every start had to check all its tables. Rows that are removed in any
+// other order can keep their space too: LevelDB once kept all tables of 32 MB of deleted rows.
 //
 // Laws
 // - Only one compaction runs at a time, beside the writes, and no caller waits for it.
 // - A compaction changes no row. A crash during a compaction leaves tables that no manifest names.
 // - If a compaction fails, LevelDB refuses further writes, and the next write reports the error.
 // - A compaction runs only if it frees much space. For rows that are removed in order, it runs after a given
-//   number of removed rows. For other rows, it runs after very many removed rows. It also runs if the
-//   existing rows have less than half of the bytes that the tables use between the first and the last removed
-//   key.
+//   number of removed rows. For other rows, it runs after very many removed rows. It also runs for other rows
+//   if the existing rows between the first and the last removed key have few bytes: less than half of the
+//   bytes that the tables use there, and less than 8 MiB.
 
 import { copyBytes } from '@latchkey/base'
 
@@ -22,8 +22,8 @@ export interface Tables {
   /** About how many bytes the tables use for the keys of [start, end]. */
   size(start: Uint8Array, end: Uint8Array): Promise<number>
   /**
-   * Returns true if the existing rows of [start, end] have fewer bytes than `bytes`. Reads no more than that
-   * many bytes.
+   * Returns true if the existing rows of [start, end] have fewer than `bytes` bytes. Stops reading after
+   * about `bytes` bytes.
    */
   isBelow(bytes: number, start: Uint8Array, end: Uint8Array): Promise<boolean>
 }
@@ -40,17 +40,17 @@ interface ReclaimedSpaces {
 }
 
 /**
- * When this many rows were removed, the first check decides whether a compaction is worth its cost. The
- * number doubles from one check to the next.
+ * After this many removed rows, the first check decides whether a compaction is worth its cost. The number is
+ * doubled for each further check.
  */
 const FIRST_LOOK = 16
 /** In bytes. No compaction runs for a range of keys that uses less disk space. */
 const LEAST_BYTES = 2 * 1024 * 1024
-/** In bytes. One check reads no more than this from the tables. */
+/** In bytes, about the most that one check reads from the tables. */
 const MOST_LOOK_BYTES = 8 * 1024 * 1024
 /**
- * When this many rows were removed, a compaction runs without a check, from the first to the last removed
- * key.
+ * After this many removed rows, a compaction runs even if many rows still exist between the first and the
+ * last removed key.
  */
 const MANY_ROWS = 65_536
 

@@ -9,10 +9,10 @@
 //           | u16le length of the key | key | the checksum with which the value begins
 //           (absent if the row is removed)
 //
-// The checksum of a frame is a crc32 of the bytes between the checksum and the values. It continues the
-// checksum of the frame before. The first frame continues the checksum of the header. Values are rows that
-// begin with checksums of their own (stored-row-checksum.ts). The checksum of the frame covers these row
-// checksums, so every byte is covered, and no byte is summed twice.
+// The checksum of a frame is a crc32 of the bytes between the checksum and the values. The calculation
+// continues from the checksum of the frame before. The first frame continues from the checksum of the header.
+// Values are rows that begin with checksums of their own (stored-row-checksum.ts). The checksum of the frame
+// covers these row checksums. So every byte is covered, and the values need no second checksum.
 //
 // One frame has the rows of events of one batch. The other rows of the batch go to LevelDB, together with the
 // valid end. The valid end is a row of LevelDB that says up to which byte the event log is valid:
