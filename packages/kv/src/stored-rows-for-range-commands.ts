@@ -35,7 +35,7 @@ export interface Surveyed {
   readonly keys: RowKeys
   readonly sum: RowSetHash
   count: number
-  /** The bytes of events that the removal of the range makes. */
+  /** In bytes, the size of the events that the removal of the range makes. */
   bytes: number
 }
 
@@ -82,8 +82,8 @@ const lookIn =
   })
 
 /**
- * Receives one row. Returns false to end the reading. If only keys are read, `row` is empty for a row of the
- * store.
+ * Receives one row. Returns false to end the reading. If only keys are read, `row` is empty, unless the row
+ * comes from the overlay.
  */
 type Each = (rowKey: Uint8Array, row: Uint8Array) => boolean
 

@@ -73,7 +73,7 @@ export class Groups {
     this.#bytes += bytesOf(event)
   }
 
-  /** Returns each group with the events that were added since the last call. */
+  /** Returns the groups to which events were added after the last call, each group with these events. */
   taken(): readonly (readonly [Group, readonly EventResult[]])[] {
     const taken = this.#withEvents.map((group) => [group, group.found] as const)
     for (const [group] of taken) group.found = []

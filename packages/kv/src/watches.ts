@@ -283,7 +283,7 @@ export class Watches {
     return upTo === revision ? this.#catchUp(cursor) : cursor.credit > 0 && !cursor.over
   }
 
-  /** Adds the watch to the up-to-date watches if it has reached their revision. */
+  /** If the watch has read as far as the up-to-date watches, makes it one of them. Always returns false. */
   #catchUp(cursor: Cursor): false {
     if (!cursor.over && cursor.next === this.#seen + 1) {
       cursor.isUpToDate = true

@@ -11,7 +11,10 @@ export interface EventLogDisk extends Pick<Files, 'list' | 'sync' | 'remove'> {
    * log's own limit of 8 MiB.
    */
   readonly fileBytes?: number
-  /** 'create' makes a new, empty file, and fails if the file exists. */
+  /**
+   * 'create' makes a new, empty file, and fails if the file exists. 'existing' fails if the file does not
+   * exist.
+   */
   open(path: string, how: 'create' | 'existing'): Promise<EventLogHandle>
 }
 
@@ -22,15 +25,15 @@ export interface EventLogDisk extends Pick<Files, 'list' | 'sync' | 'remove'> {
 export interface EventLogHandle {
   size(): Promise<number>
   /**
-   * Writes the parts one after the other, at the offset `at`. Resolves to the number of written bytes, which
-   * may be less than the sum of the parts.
+   * Writes the parts one after the other, from the offset `at` of the file on. Resolves to the number of
+   * written bytes, which may be less than the total length of the parts.
    */
   write(parts: readonly Uint8Array[], at: number): Promise<number>
   truncate(length: number): Promise<void>
   sync(): Promise<void>
   /**
-   * Reads bytes of the file, at the offset `at`, into `into`, from index `from` on. Resolves to the number of
-   * read bytes, which may be less than `into` has room for, and is 0 at the end of the file.
+   * Reads from the offset `at` of the file into the array `into`, beginning at its index `from`. Resolves to
+   * the number of read bytes. It may be less than the array has room for, and is 0 at the end of the file.
    */
   read(into: Uint8Array, from: number, at: number): Promise<number>
   readNow(into: Uint8Array, from: number, at: number): number

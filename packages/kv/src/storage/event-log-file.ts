@@ -1,5 +1,5 @@
-// Driver: one file of the event log. A view can read the file until the view closes, even after the file was
-// removed from its folder.
+// Driver: one file of the event log. A view, which is a snapshot for readers, can read the file until the
+// view closes, even after the file was removed from its folder.
 
 import { join } from 'node:path'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -15,7 +15,7 @@ export class EventLogFile {
   readonly number: number
   /** In bytes, the offset at which the next frame begins. */
   end = 0
-  /** The checksum of the last frame, which continues the checksums of all frames before it. */
+  /** The checksum of the last frame. The checksum of a frame also covers all frames before that frame. */
   checksum = 0
   /** How many rows of this file are still in use. */
   live = 0

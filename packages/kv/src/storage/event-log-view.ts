@@ -23,8 +23,8 @@ export interface Pending {
 export class EventLogView {
   readonly #index: ReadonlyMap<string, ValueLocation>
   /**
-   * The batch that was being written when the view began. The view shows this batch only if the view of
-   * LevelDB also has the batch (RW4).
+   * The batch that was being written when this view was taken. LevelDB takes a snapshot together with the
+   * view. The view shows the batch if that snapshot has the batch, and otherwise not (RW4).
    */
   readonly #pending: Pending | undefined
   readonly #release: () => void
@@ -37,7 +37,7 @@ export class EventLogView {
     this.#release = release
   }
 
-  /** `validEnd` returns the valid end of the event log in the view of LevelDB. */
+  /** `validEnd` reads, from the LevelDB snapshot of this view, up to which byte the event log is valid. */
   async page(
     range: RowRange,
     rows: number,

@@ -1,16 +1,15 @@
-// Driver: stores the rows of events in files beside LevelDB, the event log. LevelDB would write each row of
-// events four times, to its log, to a table and in merges, and would free the space of removed rows late.
-// These writes were half of the cost of a put. Events are removed in the order in which they were added, so
-// the event log writes a row once, and removes a file when none of its rows is in use.
-//
+// Driver: stores the rows of events in files beside LevelDB, the event log. LevelDB would write each row
+// about four times: to its log, to a table, and again in compactions. It would also free the space of removed
+// rows late. These writes were half of the cost of a put. Events are removed in the order in which they were
+// added. So the event log writes a row once, and removes a file when none of its rows is in use.
 // Laws
-// - J1: a frame, which has the events of one batch, is on the disk before LevelDB gets the valid end behind
-//   the frame. The valid end is a row of LevelDB that says up to which byte the event log is valid.
+// - J1: a frame has the events of one batch. The frame is on the disk before LevelDB stores the valid end.
+//   The valid end is a row of LevelDB that says up to which byte the event log is valid.
 // - J2: an interrupted batch can leave bytes after the valid end. The event log never reads these bytes, and
 //   the next start cuts them off.
-// - J3: the oldest file is removed first, after LevelDB has durably stored a valid end whose first file is a
-//   later file. If a newer file were removed first, a removed row of an older file could come back, because
-//   the record of its removal would be missing.
+// - J3: files are removed in order, the oldest first. Before a file is removed, LevelDB durably stores a
+//   valid end that begins at a later file. If a newer file were removed first, a removed row of an older file
+//   could come back, because the record of its removal would be missing.
 // - J4: the index says where each row is. The index changes when a batch is durable. A view keeps the
 //   index that the event log had when the view began.
 
@@ -63,8 +62,8 @@ export class EventLog {
   }
 
   /**
-   * Opens the event log. `validEnd` is the valid end that LevelDB has stored. Throws ERR_CORRUPT if the files
-   * do not match the valid end.
+   * Opens the event log. LevelDB has stored `validEnd`, which says up to which byte the files are valid.
+   * Throws ERR_CORRUPT if the files do not match `validEnd`.
    */
   static async open(
     folder: string,
@@ -106,8 +105,8 @@ export class EventLog {
       throw damaged(this.#folder, number, 'it is not as LevelDB knows it')
     file.end = bytes.length
     file.checksum = found
-    // The last file may have bytes after the valid end, which are cut off (J2). Otherwise these bytes would
-    // count as valid after a further file was begun, because then the file is no longer the last file.
+    // The last file may have bytes after the valid end, and these bytes must be cut off (J2). When a further
+    // file has begun, the whole length of this file counts as valid.
     if (last) await file.cut(validEnd.end)
   }
 
@@ -116,8 +115,8 @@ export class EventLog {
   }
 
   /**
-   * The valid end after the rows that were appended last. The caller writes the valid end to LevelDB, in one
-   * batch with the other rows of the store's batch.
+   * Says up to which byte the files are valid, after the last call of `append`. The caller writes this valid
+   * end and the other rows of the batch to LevelDB, together in one LevelDB batch.
    */
   get validEnd(): ValidEnd {
     if (this.#pending !== undefined) return this.#pending.validEnd
@@ -127,8 +126,9 @@ export class EventLog {
   }
 
   /**
-   * Appends the rows, which have their checksums. The caller must not change the rows before the promise
-   * resolves. With `sync` the rows are then on the disk (J1). Readers see the rows after `written`.
+   * Appends the rows. Each row already has its checksum. The caller must not change the rows before the
+   * promise resolves. If `sync` is true, the rows are then on the disk (J1). Readers see the rows only after
+   * a call of `written`.
    */
   async append(rows: readonly RowChange[], sync: boolean): Promise<void> {
     if (this.#tail.end >= (this.#disk.fileBytes ?? FILE_BYTES)) await this.#roll()
@@ -153,7 +153,7 @@ export class EventLog {
     )
   }
 
-  /** Called after LevelDB has the batch durably. From then on readers see the rows of the batch. */
+  /** Called after LevelDB has stored the batch durably. Readers then see the rows of the batch. */
   async written(): Promise<void> {
     if (this.#pending === undefined) return
     const { changes, validEnd } = this.#pending

@@ -32,7 +32,8 @@ export function withBytes(crc: number, bytes: Uint8Array, from: number): number 
 }
 
 /**
- * Returns the checksum of a row's key: the byte of the key space, then one byte for each character of `rest`.
+ * Returns the checksum of a row's key. The key is the byte `space`, then one byte for each character of
+ * `rest`.
  */
 export function keyChecksum(space: number, rest: string): number {
   if (rest.length > SHORT) return checksum(fromBinary(rest), checksum(Uint8Array.of(space)))

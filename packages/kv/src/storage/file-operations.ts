@@ -8,7 +8,7 @@ export interface Files {
   list(folder: string): Promise<string[]>
   make(folder: string): Promise<void>
   rename(from: string, to: string): Promise<void>
-  /** Syncs a file, or the list of names of a folder. */
+  /** Syncs a file. For a folder, syncs the list of the names in the folder. */
   sync(path: string): Promise<void>
   remove(path: string): Promise<void>
 }

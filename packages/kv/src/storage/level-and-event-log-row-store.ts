@@ -1,6 +1,6 @@
 // Driver: joins two stores of rows into one. The event log has the events. LevelDB has all other rows, and a
-// row with the valid end of the event log. A batch counts as written when LevelDB has its part of the batch.
-// The events of the batch are durable before that (J1), so a batch exists whole or not at all (RW1).
+// row with the valid end of the event log. The events of a batch become durable first (J1). The batch counts
+// as written when LevelDB has the other rows of the batch. So a batch exists whole or not at all (RW1).
 
 import { elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -131,8 +131,8 @@ async function validEndIn(level: RowView): Promise<ValidEnd> {
 }
 
 /**
- * Splits the range into the parts before, in and after the rows of events, in the order in which they are
- * read.
+ * Splits the range into the keys before the rows of events, these rows, and the keys after them. Returns the
+ * parts in the order in which they are read, without the empty parts.
  */
 function partsOf({ start, end, ...rest }: RowRange): RowRange[] {
   const parts = [

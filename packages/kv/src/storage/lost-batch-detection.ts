@@ -71,7 +71,7 @@ export class BatchRows {
    */
   next(batchBytes: number): RowChange[] {
     const bytes = BATCH_ROW_BYTES + batchBytes
-    // A batch that is larger than LOG_BYTES also fills only one log.
+    // LevelDB writes a whole batch into one log, even a batch that is larger than LOG_BYTES.
     this.#written += Math.min(bytes, LOG_BYTES)
     this.#number++
     this.#rows.push({ number: this.#number, written: this.#written })

@@ -35,8 +35,8 @@ export async function* pagesOf(
       if (rows.length > 0) yield rows
     }
   } finally {
-    // If the caller stops early, the next page may still be being read. This read must end before the view is
-    // closed.
+    // If the caller stops early, the read of the next page may still be under way. This read must end before
+    // the view is closed.
     await next?.catch(() => {})
   }
 }

@@ -24,7 +24,7 @@ import { lowerBound } from './lazily-sorted-keys.js'
 type DiskFault = (step: 'write' | 'written' | 'build' | 'commit' | 'committed' | 'sweep') => void
 
 /**
- * One image of the rows of a store. The keys have one character for each byte. The rows are sorted when a
+ * All rows of a store at one moment. The keys have one character for each byte. The rows are sorted when a
  * range is first read. An image that a view uses never changes.
  */
 class Image {
@@ -67,7 +67,7 @@ export class SimulatedRowDisk {
     this.fault = fault
   }
 
-  /** Changes bits of one byte of a row's value. */
+  /** Inverts the bits of `mask` in one byte of a row's value. */
   flip(key: Uint8Array, at: number, mask = 1): void {
     const value = this.live?.rows.get(binary(key))
     assert(value !== undefined && at < value.length, 'no such byte')
@@ -83,14 +83,16 @@ export class SimulatedRowStorage implements RowStorage {
   readonly disk: SimulatedRowDisk
   /** The number of crashes. An operation that began before a crash has no effect after the crash. */
   #boot = 0
-  /** Returns the image of the disk after the write that is under way. */
+  /** Returns the image of the disk after the present write. Undefined while no write is under way. */
   #underWay: (() => Image) | undefined
 
   constructor(disk: SimulatedRowDisk = new SimulatedRowDisk()) {
     this.disk = disk
   }
 
-  /** Simulates a crash of the process. With 'kept', the write that is under way still reaches the disk. */
+  /**
+   * Simulates a crash of the process. The write that is under way reaches the disk ('kept') or not ('lost').
+   */
   crash(kept: 'lost' | 'kept' = 'lost'): void {
     this.#boot++
     const last = this.#underWay

@@ -69,7 +69,7 @@ export const rightChecksum = (key: Uint8Array, value: Uint8Array): number =>
 export const isIntact = (key: Uint8Array, value: Uint8Array): boolean =>
   value.length >= CHECKSUM_BYTES && storedChecksum(value) === rightChecksum(key, value)
 
-/** Returns the body of a row, as a view. Throws ERR_CORRUPT if the checksum is wrong. */
+/** Returns the body of a row without copying it. Throws ERR_CORRUPT if the checksum is wrong. */
 export function intactBody(key: Uint8Array, value: Uint8Array): Uint8Array {
   if (!isIntact(key, value)) throw damagedRow(key)
   return value.subarray(CHECKSUM_BYTES)

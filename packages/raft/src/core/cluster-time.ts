@@ -3,13 +3,13 @@
 //
 // Laws
 //   - the clock of a new leader starts at the time of the last entry in its log.
-//   - each reading adds min(time since the last reading, clamp). So a pause of the leader can make leases end
-//     later, never earlier.
+//   - each reading adds the time since the last reading, but at most `clamp` ms. So a pause of the leader can
+//     make leases end later, never earlier.
 //   - a reading of the local clock that is lower than the last reading adds nothing. So cluster time never
 //     decreases (CT1).
-//   - the time of an entry is the sum, rounded down to whole ms. The clock keeps the fraction. So the times
-//     of two entries differ by less than the real time between them plus 1 ms. A holder trusts its hold until
-//     the deadline, and the cluster ends the lease 1 ms after the deadline, which covers the rounding.
+//   - an entry gets the time of the clock, rounded down to whole ms. The clock itself keeps the fraction. So
+//     the times of two entries differ by less than the real time between them plus 1 ms. A holder trusts its
+//     hold until the deadline, and the cluster ends the lease 1 ms later, which covers the rounding.
 
 export class ClusterClock {
   #sum: number

@@ -7,8 +7,8 @@
 //      something durable waits in durable-before-send.ts until the write is done.
 //   3. membership: the driver opens connections to new members before it sends. Otherwise the first message
 //      to a new member would be lost.
-//   4. send, read, stageSnapshot: messages, confirmed reads, and received pieces of a snapshot. Others wait
-//      for these effects.
+//   4. send, read, stageSnapshot: messages, confirmed reads, and received pieces of a snapshot. Other members
+//      and callers wait for these effects.
 //   5. commit: the entries to apply. Applying can take long and causes further calls of the core, so it is
 //      last.
 

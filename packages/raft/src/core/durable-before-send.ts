@@ -9,7 +9,8 @@
 //     entries from k on (L5).
 //   - if a batch is durable, all earlier batches are durable too. A late report about an earlier batch
 //     changes nothing (L7).
-//   - a message is sent when its batch is durable. If the term changes before, the message is dropped.
+//   - a message is sent when its batch is durable. If this member enters a new term before that, the message
+//     is dropped.
 
 import { assert } from '@latchkey/base'
 import type { Log } from './log-in-memory.js'
@@ -126,8 +127,8 @@ export class Disk {
   }
 
   /**
-   * Keeps `message` until all batches that were given out before are durable. If the log begins again after a
-   * snapshot and this is not in a batch yet, keeps `message` until the next batch is durable.
+   * Keeps `message` until all batches that were given out before are durable. After a snapshot the log can
+   * begin again. If no batch has this new beginning yet, keeps `message` until the next batch is durable.
    */
   promiseAll(message: Message): void {
     this.#promised.push({ batch: this.#restart !== undefined ? this.#nextId : this.lastBatch, message })

@@ -1,6 +1,6 @@
-// Rule: elections: pre-vote, votes, and when a member refuses to vote. A member does not wait for an election
-// timeout in four cases: the leader's process has ended, the members of a new cluster have connected, the
-// leader transfers its leadership, or the member is the only voter.
+// Rule: elections, with pre-votes, votes, and the reasons to refuse a vote. A member does not wait for an
+// election timeout in four cases: the leader's process has ended, the members of a new cluster have
+// connected, the leader transfers its leadership, or the member is the only voter.
 //
 // Laws
 //   - a member gives at most one vote in a term, to itself or to another member. The vote is on disk before
@@ -105,7 +105,7 @@ function startCampaign(state: State, why: ElectionReason): void {
   }
 }
 
-/** A candidate counts its own vote once that vote is durable (E21). */
+/** A candidate counts its own vote only after the vote has become durable (E21). */
 export function ownVoteDurable(state: State): void {
   if (state.campaign?.kind !== 'real' || state.campaign.votes.has(state.id)) return
   if (!state.disk.hardStateDurable) return
@@ -183,8 +183,8 @@ export function onTimeoutNow(state: State, m: MessageOf<'timeoutNow'>): void {
 
 /**
  * Called when the leader's process has ended. From now on the dead leader is no reason to refuse candidates.
- * This member starts an election after a short wait, once in a term. If that election fails, the ordinary
- * timeout applies.
+ * This member starts an election after a short wait, at most once in each term. If that election fails, the
+ * ordinary timeout applies.
  */
 export function onLeaderGone(state: State, id: MemberId, term: number): void {
   if (state.role === 'leader' || id !== state.leader || term !== state.term || state.goneTerm >= term) return
@@ -208,8 +208,8 @@ export function onVotingAllowed(state: State): void {
 
 /**
  * Returns how many ms this voter waits before it starts an election without an election timeout. If two
- * voters started in the same millisecond, each would vote for itself, and both would lose. So each voter
- * starts in a slot of its own, by the order of the ids.
+ * voters started in the same millisecond, each would vote for itself, and both would lose. So the voters
+ * start in different slots, by the order of their ids. With more than FAST_SLOTS voters, some share a slot.
  */
 function fastWait({ id, options, random }: State, voters: readonly MemberId[]): number {
   const place = Math.max(0, voters.indexOf(id)) % FAST_SLOTS

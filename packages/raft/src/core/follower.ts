@@ -104,7 +104,7 @@ function isReceiving({ staging, clock, options }: State): boolean {
   return staging !== undefined && (staging.installing || clock - staging.at < 2 * options.electionTimeout)
 }
 
-/** Asks the leader for a snapshot. Position 0 means that any sufficiently new snapshot will do. */
+/** Asks the leader for a snapshot. Position 0 means that the request names no certain snapshot. */
 function askForSnapshot(state: State, to: string): void {
   const { id: from, term, options } = state
   const position = { index: 0, term: 0, time: 0 }
@@ -122,8 +122,8 @@ function askForSnapshot(state: State, to: string): void {
 
 /**
  * Sends the acknowledgement that this member owes to the leader, up to the durable index. If some entries are
- * not durable yet, this function usually sends nothing, and is called again after their sync. With `synced`
- * it sends even then: after a sync, and for a snapshot that this member does not need.
+ * not durable yet, and `synced` is false, this function sends nothing. It is called again after their sync.
+ * `synced` is true after a sync, and for a snapshot that this member does not need.
  */
 export function acknowledge(state: State, synced: boolean): void {
   if (!state.ackOwed || state.leader === undefined || !state.disk.hardStateDurable) return

@@ -1,7 +1,7 @@
 // Rule: what a leader does at the end of each call and at each tick.
 //
 // Laws
-//   - once a joint configuration is committed, the leader appends one entry to leave it (M5).
+//   - after a joint configuration is committed, the leader appends one entry to leave it (M5).
 //   - a leader that is removed leads until its removal is committed. After the commit this leader transfers
 //     the leadership (M11).
 //   - a leader that has received no answers from a quorum for an election timeout steps down (check-quorum,
@@ -53,8 +53,8 @@ function resign(state: State, { peers }: Leading): void {
 }
 
 /**
- * Stops sending to a removed member once that member knows that its removal is committed, or after the time
- * limit (M12).
+ * Stops sending to a removed member when that member knows that its removal is committed. If the member does
+ * not learn this in time, the leader stops after ten election timeouts (M12).
  */
 function forgetRemoved(state: State, leading: Leading): void {
   for (const peer of [...leading.peers]) {

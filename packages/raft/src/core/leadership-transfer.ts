@@ -1,8 +1,8 @@
 // Rule: transfers the leadership to another voter.
 //
 // Laws
-//   - the target is asked to campaign once its log equals the leader's log. Until then the leader proposes no
-//     new entries.
+//   - when the target has the leader's whole log, the leader asks the target to campaign. Before that, the
+//     leader waits, and proposes no new entries.
 //   - the leader gives up after an election timeout. So a dead or slow target stops writes for an election
 //     timeout at most (E17).
 
@@ -41,8 +41,8 @@ export function pumpTransfer(state: State): void {
 }
 
 /**
- * This leader steps down in any case. So it asks the member with the longest matching log, even if that log
- * lacks some entries.
+ * Asks the member with the longest matching log to campaign, even if that log lacks some entries. The leader
+ * cannot wait for these entries, because it steps down now.
  */
 export function sendTimeoutNow(state: State): void {
   const target = furthest(state, state.leading as Leading)

@@ -1,4 +1,5 @@
-// Rule: the log in memory: a start position, and all entries after it without a gap.
+// Rule: the log in memory: a start position, and all entries after it without a gap. A position has an index,
+// a term and a cluster time:
 //
 //    start            first                       last
 //      |                |                           |

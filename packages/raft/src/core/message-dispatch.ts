@@ -43,7 +43,7 @@ export function receive(state: State, m: Message): void {
 }
 
 /**
- * While this member receives messages from its leader, it refuses requests of a higher term, except in a
+ * While this member receives messages from its leader, it refuses vote requests of a higher term, except in a
  * leadership transfer. This check comes first, because a refused request must not change the term.
  */
 function vote(state: State, m: MessageOf<'vote'>): void {

@@ -22,7 +22,7 @@ export interface RaftOptions {
   readonly random: Random
   /** False turns pre-votes off. Only tests use false. */
   readonly preVote?: boolean
-  /** How many appends to one follower may be unanswered. */
+  /** How many appends to one follower may be unanswered. At this limit the leader waits for an answer. */
   readonly maxInflight?: number
   /** In bytes of data, the size limit of one append. A larger entry is sent alone. */
   readonly maxAppendBytes?: number
@@ -40,7 +40,7 @@ export interface RaftOptions {
    * cluster. The voters start their campaigns in successive slots, in the order of their ids.
    */
   readonly fastDelay?: number
-  /** To how many followers a leader sends a snapshot at the same time. */
+  /** To how many followers a leader sends a snapshot at the same time. Further followers wait. */
   readonly maxSnapshots?: number
 }
 

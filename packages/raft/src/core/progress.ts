@@ -100,8 +100,9 @@ export class Progress {
   sentCommit = 0
   snapshot: SnapshotTransfer | undefined
   /**
-   * Set when the member was removed. The leader still sends it the entry of its removal, which has this
-   * `index`. The leader stops at the time `until`, in ms of the election timers' clock.
+   * Set when the member was removed. The entry of the removal has the index `index`, and the leader still
+   * sends this entry to the member. The leader stops at the time `until`, in ms of the election timers'
+   * clock.
    */
   leaving: { readonly index: number; readonly until: number } | undefined
   /**

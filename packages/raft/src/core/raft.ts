@@ -84,7 +84,7 @@ export class Raft {
     return finish(state)
   }
 
-  /** Must be called when `untilTick` says so, and at least a few times in each election timeout. */
+  /** Must be called after `untilTick` ms at the latest, and at least a few times in each election timeout. */
   tick(now: number): readonly Effect[] {
     const { state } = this
     this.#begin(now)

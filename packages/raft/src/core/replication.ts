@@ -78,7 +78,7 @@ export function moveCommit(state: State, leading: Leading): boolean {
 
 /**
  * Sends everything that can be sent to the peer now: appends, and the next step of a snapshot. A removed
- * member gets the commit index too, because it stops once it knows that its removal is committed.
+ * member also gets the commit index, because the member stops when it knows that its removal is committed.
  */
 export function pumpPeer(state: State, peer: Progress): void {
   if (peer.state === 'probe' && !peer.probing) sendAppend(state, peer, state.options.maxAppendBytes)
@@ -143,7 +143,7 @@ export function onAppendReply(state: State, peer: Progress, m: MessageOf<'append
   if (m.rejected <= peer.match) return suspect(state, peer, m)
   // While the leader probes, it ignores answers to appends before the current probe (L9).
   if (peer.state === 'probe' && m.rejected !== peer.next - 1) return
-  // Since the last probe, the leader has sent no append at this index. So the answer is for an earlier
+  // The leader has sent no append at this index after the last probe began. So the answer is for an earlier
   // append.
   if (m.rejected >= peer.next) return
   const common = state.log.lastNotAbove(m.hintIndex, m.hintTerm).index

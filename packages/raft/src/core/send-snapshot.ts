@@ -53,7 +53,7 @@ export function onPiece(state: State, piece: SnapshotPiece): void {
   if (peer === undefined || snapshot === undefined || snapshot.phase === 'waiting') return
   const { position } = piece
   // If the log was compacted beyond the snapshot's position, the leader begins with a newer snapshot. A
-  // member that installed the old one would immediately need another one (S9).
+  // member that installed the old snapshot would immediately need another snapshot (S9).
   if (position.index < state.log.start.index) return startAgain(state, peer)
   if (snapshot.position?.index !== position.index) {
     if (piece.offset !== 0 || snapshot.phase !== 'reading') return

@@ -34,7 +34,8 @@ export interface Peer {
   readonly url: string
   /**
    * The random id of the member's data directory. A wiped member has a new incarnation, so the cluster
-   * notices that its earlier votes are lost. The text is '' until a leader has recorded the incarnation.
+   * notices that the member has forgotten its earlier votes. The text is '' until a leader has recorded the
+   * incarnation.
    */
   readonly incarnation: string
 }
@@ -118,7 +119,7 @@ export type Message = Envelope &
         readonly rejected: number
         /**
          * The hint: the last index up to prevIndex at which the follower's term is at most prevTerm. The two
-         * logs cannot agree after this index. The leader uses it to choose the index of its next probe.
+         * logs cannot agree after this index. The leader chooses the index of its next probe by the hint.
          */
         readonly hintIndex: number
         readonly hintTerm: number
@@ -187,7 +188,7 @@ export type Effect =
    */
   | { readonly type: 'commit'; readonly from: number; readonly to: number }
   /**
-   * The read may be answered once `index` is applied on this member. `time` is the leader's cluster time
+   * The read may be answered after `index` is applied on this member. `time` is the leader's cluster time
    * (CT5). If `index` is undefined, no leader has confirmed the read, and the caller must try again.
    */
   | {

@@ -39,7 +39,7 @@ export interface Unreliable {
   /** The probability that a frame arrives twice. The second copy arrives up to `late` microseconds later. */
   readonly duplicate: number
   readonly late: number
-  /** If false, a frame can arrive before an earlier frame of its lane. */
+  /** If false, a frame can overtake an earlier frame of the same lane. */
   readonly inOrder: boolean
 }
 
@@ -164,8 +164,8 @@ export class MemoryConnection {
   }
 
   /**
-   * Called when one end has closed the connection or its process has died. With `silent` the end's whole
-   * machine has died, so the other end is not informed.
+   * Called when one end has closed the connection or its process has died. If `silent`, the whole machine of
+   * this end has died. Then nobody tells the other end, which notices only that no frame arrives.
    */
   end(side: Side, silent = false): void {
     if (this.#knowsEnd[side]) return

@@ -1,4 +1,4 @@
-// Driver: a simulated disk with the file-system port. The disk keeps each file twice: as a reader sees it,
+// Driver: a simulated disk that implements FileSystem. The disk keeps each file twice: as a reader sees it,
 // and as it would be after a power loss. The disk counts its operations, and fails or stops at the operation
 // that a test names.
 //
@@ -29,8 +29,8 @@ export interface DiskOp {
   readonly kind: DiskOpKind
   readonly path: string
   /**
-   * The number of the operation, from 1. Operations that do not change the disk have the number of the last
-   * operation that did.
+   * The number of the operation, from 1. An operation that does not change the disk has the number of the
+   * last operation that changed the disk.
    */
   readonly number: number
   readonly bytes: number
@@ -48,7 +48,7 @@ interface MemoryDiskOptions {
   /** Calls `run` when the operation completes. By default an operation completes in a microtask. */
   readonly schedule?: (op: DiskOp, run: () => void) => void
   readonly sizes?: NonNullable<FileSystem['sizes']>
-  /** False once the process has died. The disk ignores all operations of a dead process. */
+  /** False after the process has died. The disk ignores all operations of a dead process. */
   readonly isAlive?: () => boolean
 }
 

@@ -44,8 +44,8 @@ export class VirtualClock {
   }
 
   /**
-   * Makes the monotonic clock jump, which a real one never does. After a jump forward, leases may end too
-   * early by at most the clamp of cluster time (CT2).
+   * Makes the monotonic clock jump. A real monotonic clock never jumps. After a jump forward, leases may end
+   * too early by at most the clamp of cluster time (CT2).
    */
   step(real: number, millis: number): void {
     this.#anchor(real)

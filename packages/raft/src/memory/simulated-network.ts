@@ -222,8 +222,8 @@ export class MemoryNetwork {
     const transport = this.#transports.get(id)
     if (transport === undefined) return
     this.#transports.delete(id)
-    // All connections of the process end, also those that the other end has already closed without this
-    // process knowing it yet.
+    // All connections of the process end. The other end may have closed some of them before, and this process
+    // may not know that yet.
     for (const connection of this.#connections.values()) {
       const side = connection.sideOf(transport.process)
       if (side !== undefined) connection.end(side, silent)

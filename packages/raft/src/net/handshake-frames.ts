@@ -18,9 +18,9 @@
 //   - a member believes the statements of the other side only after that side has proved that it has the
 //     token. Without this law: a stranger sends a refusal with another boot number (the random number of a
 //     process), and a member believes that its living leader is dead (TR3).
-//   - a side that only asks which member it has reached gets the answer if it would be admitted. The question
-//     never replaces an earlier connection of the same two members, because the address may be a second name
-//     of the same member.
+//   - a side may ask only which member it has reached. It gets the answer if it would be admitted. Such a
+//     question never replaces an earlier connection of the same two members, because one member can have two
+//     addresses.
 //   - secrets are compared in constant time, and no refusal repeats a secret.
 //   - new fields are added at the end of a frame, and an older version ignores fields that it does not know.
 

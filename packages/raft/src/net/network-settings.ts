@@ -20,9 +20,9 @@ export interface Timing {
    */
   readonly linger: number
   /**
-   * After a connection of at least this length has closed, the peer is dialled again immediately, because a
-   * follower must find out quickly whether its leader has died. After a shorter connection this member waits
-   * first, because the peer may close each connection immediately.
+   * After a connection that lasted at least this long has closed, the peer is dialled again immediately,
+   * because a follower must find out quickly whether its leader has died. After a shorter connection this
+   * member waits first, because the peer may close each connection immediately.
    */
   readonly lived: number
   /** How long this side waits for the close handshake of a WebSocket. */
@@ -46,7 +46,7 @@ export interface NetOptions {
   readonly random: Random
   /** Returns 32 random bytes that nobody can guess. By default the operating system makes them. */
   readonly newNonce?: (() => Uint8Array) | undefined
-  /** Calls `run` once all input of this turn of the event loop has been handled. */
+  /** Calls `run` after all input of this turn of the event loop has been handled. */
   readonly defer: (run: () => void) => void
   readonly logger: Logger
   readonly refusals?: RefusalLog | undefined

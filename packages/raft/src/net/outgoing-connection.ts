@@ -346,9 +346,9 @@ export class OutgoingConnection {
   }
 
   /**
-   * Called when the peer has just dialled this member. So the peer is alive, and this side dials it without a
-   * pause. If this side is connected to a process of the peer with another boot number, that process has
-   * ended, and this side closes the connection.
+   * Called when the peer has just dialled this member. So the peer is alive, and this side dials the peer
+   * without a pause. If this side is connected to a process of the peer with another boot number, that
+   * process has ended, and this side closes the connection.
    */
   knock(boot: number): void {
     if (this.#state.at === 'waiting' && this.#leaving === undefined) {
@@ -372,8 +372,8 @@ export class OutgoingConnection {
   }
 
   /**
-   * Called when the peer was removed from the cluster. The connection stays open for a while and is not
-   * dialled again. `left` is called when the connection is closed.
+   * Called when the peer was removed from the cluster. The connection stays open for `timing.linger` ms, so
+   * that the peer learns of its removal. It is not dialled again. `left` is called when it is closed.
    */
   leave(left: () => void): void {
     if (this.#leaving !== undefined) return

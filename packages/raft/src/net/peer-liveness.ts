@@ -2,11 +2,12 @@
 // vanish without closing its connection (C8).
 //
 // Laws
-//   - the check counts intervals without any bytes from the peer, instead of measuring time. So a long pause
-//     of this process counts as one interval only.
+//   - the check does not measure time. It counts ping intervals in which no byte came from the peer. So a
+//     long pause of this process counts as one interval only.
 //   - an interval ends only after all input of this turn of the event loop has been handled. So after a pause
 //     the waiting bytes are read first.
-//   - a peer is alive if it has sent bytes, or has accepted bytes. Its pong may wait behind a long message.
+//   - a peer is alive if it has sent bytes, or has accepted bytes. A missing pong alone proves nothing,
+//     because the pong may wait behind a long message.
 
 import type { Clock, Timer } from '@latchkey/base'
 import { RoundTrip } from './round-trip-time.js'

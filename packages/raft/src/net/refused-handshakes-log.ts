@@ -1,5 +1,5 @@
-// Driver: logs refused handshakes. Each pair of peer and reason is logged once, until the peer is admitted.
-// Each kind of refusal gets at most one line in ten seconds.
+// Driver: logs refused handshakes. Each pair of peer and reason is logged once, and again only after the peer
+// was admitted. Each kind of refusal gets at most one line in ten seconds.
 
 import type { RefusalLog } from '@latchkey/base'
 import type { RefusedEvent } from './transport-interface.js'
@@ -49,7 +49,7 @@ export class RefusedHandshakesLog {
     this.#said.set(key, { peer: code === 'ERR_PROTOCOL' ? '' : peer, by })
   }
 
-  /** Called when the peer is admitted. Its later refusals are logged again. */
+  /** Called when the peer is admitted. Later refusals of this peer are logged again. */
   admitted(id: string, by: 'us' | 'them'): void {
     for (const [key, said] of this.#said) if (said.peer === id && said.by === by) this.#said.delete(key)
   }

@@ -106,7 +106,7 @@ export function channelOf(tls: MemberTls | undefined, socket: Socket): Uint8Arra
   return socket.exportKeyingMaterial(CHANNEL_BYTES, CHANNEL_LABEL, Buffer.alloc(0))
 }
 
-/** Undefined if the certificate need not name member `id`, or names it. */
+/** Undefined if `memberName` is not configured, or if the certificate names member `id`. */
 export function whyNotNamed(tls: MemberTls | undefined, socket: Socket, id: MemberId): string | undefined {
   if (tls?.memberName === undefined) return undefined
   const name = tls.memberName.replaceAll('{id}', id)

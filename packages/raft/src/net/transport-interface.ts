@@ -155,8 +155,8 @@ export interface Transport {
   connected(id: MemberId): boolean
   /**
    * The description of the member at the other end. If the other member has dialled this member, the
-   * description comes from that incoming connection. So during a 'message' event it describes the message's
-   * sender.
+   * description comes from that incoming connection. So during a 'message' event this method describes the
+   * sender of the message.
    */
   peer(id: MemberId): PeerInfo | undefined
   /**

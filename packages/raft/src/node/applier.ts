@@ -1,6 +1,6 @@
-// Driver: passes committed entries to the state machine, in order and one call at a time.
-// While a snapshot is installed, no entry is applied. After that, only entries after the snapshot are applied
-// (S3). The core gives out only entries that are durable in this member's log.
+// Driver: passes committed entries to the state machine, in order and one call at a time. While a snapshot is
+// installed, no entry is applied. After the installation, only entries after the snapshot are applied (S3).
+// The core gives out only entries that are durable in this member's log.
 
 import { lastOf, assert } from '@latchkey/base'
 import { decodeMembership } from '../core/index.js'
@@ -62,15 +62,15 @@ export class Applier {
   }
 
   /**
-   * Stops applying entries until `restart` or `resume` is called. Calls `then` once no call of the state
-   * machine is under way.
+   * Stops applying entries until `restart` or `resume` is called. Calls `then` when no call of the state
+   * machine is under way any more.
    */
   pause(then: () => void): void {
     this.#paused = true
     this.whenIdle(then)
   }
 
-  /** Calls `then` once no call of the state machine is under way, also after a failed call. */
+  /** Calls `then` when no call of the state machine is under way any more, also after a failed call. */
   whenIdle(then: () => void): void {
     if (this.#busy) this.#whenIdle.push(then)
     else then()

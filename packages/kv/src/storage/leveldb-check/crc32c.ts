@@ -12,7 +12,7 @@ const T5 = withZeros(5)
 const T6 = withZeros(6)
 const T7 = withZeros(7)
 
-/** Returns the table with the checksum of each byte followed by `zeros` zero bytes. */
+/** For each value of a byte, the table has the checksum of this byte with `zeros` zero bytes after it. */
 function withZeros(zeros: number): Int32Array {
   let table = T0
   for (let i = 0; i < zeros; i++) table = table.map((crc) => (crc >>> 8) ^ at8(T0, crc))

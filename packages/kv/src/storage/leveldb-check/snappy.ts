@@ -12,7 +12,7 @@
 
 import { Varints } from './varints.js'
 
-/** In bytes, the largest index of a table that is decompressed. */
+/** In bytes. A block that would be larger after decompression is refused as not valid. */
 const MOST_BYTES = 64 * 1024 * 1024
 
 /** Returns undefined if the block is not valid Snappy. */
@@ -39,8 +39,8 @@ const varintBytes = (value: number): number => (value < 128 ? 1 : 1 + varintByte
 interface Piece {
   readonly length: number
   /**
-   * The bytes to repeat begin this many bytes before the end of the output. For a literal, the distance is 0,
-   * and its bytes are in the block up to `end`.
+   * The bytes to repeat begin this many bytes before the end of the output. A literal repeats nothing: its
+   * distance is 0, and `end` is the end of its bytes in the block.
    */
   readonly distance: number
   readonly end: number
@@ -66,8 +66,8 @@ function copy(block: Buffer, at: number, tag: number): Piece | undefined {
 }
 
 /**
- * If the distance is shorter than the length, the loop also repeats bytes that it has just written. Returns
- * false for a distance beyond the start of the output.
+ * Appends `length` bytes of the output to the output. If the distance is shorter than the length, the loop
+ * also repeats bytes that it has just written. Returns false for a distance beyond the start of the output.
  */
 function repeat(out: Buffer, made: number, { length, distance }: Piece): boolean {
   if (distance > made) return false

@@ -17,7 +17,7 @@ export class Varints {
     return this.#at >= this.#bytes.length
   }
 
-  /** If `bytes` is NaN, the reader goes to the end. */
+  /** Moves the reader `bytes` bytes forward, or to the end if `bytes` is NaN. */
   skip(bytes: number): void {
     this.#at = bytes >= 0 ? this.#at + bytes : this.#bytes.length
   }
