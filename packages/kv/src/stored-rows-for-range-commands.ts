@@ -30,7 +30,7 @@ import type { Overlay } from './state/row-table-with-overlay.js'
 import type { State } from './state/store-state.js'
 import { RowSetHash } from './state/row-set-hash.js'
 
-/** The rows of a range, as counted before its deleteRange is applied (delete-range-row-counts.ts). */
+/** The rows of a range, counted before a deleteRange of the range is applied (delete-range-row-counts.ts). */
 export interface Surveyed {
   readonly keys: RowKeys
   readonly sum: RowSetHash
@@ -48,8 +48,9 @@ export interface Turns {
 export async function lookUp(state: State, needed: Needed, caps: LookUpCaps, turns: Turns): Promise<Found> {
   if ('expiry' in needed) return { expiry: await lookUpExpiry(state, needed.expiry, turns) }
   const view = state.store.view()
-  // The overlay and the view must be taken in the same turn of the event loop. Otherwise a row could move
-  // from the overlay to the store between the two turns, and neither would have the row.
+  // The overlay has the changes that are not on the disk yet. The overlay and the view must be taken in the
+  // same turn of the event loop. Otherwise a row could move from the overlay to the store between the two
+  // turns, and neither would have the row.
   const look = lookIn(state, view)
   try {
     if ('whole' in needed) {
@@ -82,8 +83,8 @@ const lookIn =
   })
 
 /**
- * Receives one row. Returns false to end the reading. If only keys are read, `row` is empty, unless the row
- * comes from the overlay.
+ * Receives one row. Returns false to end the reading. If only keys are read, `row` is empty for a row on the
+ * disk.
  */
 type Each = (rowKey: Uint8Array, row: Uint8Array) => boolean
 
@@ -91,8 +92,8 @@ type Each = (rowKey: Uint8Array, row: Uint8Array) => boolean
 async function eachLive({ view, space, span, overlay }: Look, keysOnly: boolean, turns: Turns, each: Each) {
   let next = 0
   /**
-   * Calls `each` for the keys before `key` that only the overlay has. Returns false if `each` has returned
-   * false.
+   * Calls `each` for the keys before `key` that are only in the overlay, and not on the disk yet. Returns
+   * false if `each` has returned false.
    */
   const passOverlay = (key: string | undefined): boolean => {
     for (; next < overlay.keys.length; next++) {
@@ -181,8 +182,8 @@ async function lookUpExpiry(
 }
 
 /**
- * Finds all keys of the range. The events of their removal are kept only if the history has room for all of
- * them.
+ * Finds all keys of the range. Collects also the delete events of these keys, as long as the history of
+ * events has room for all of them.
  */
 async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<WholeRange> {
   const keys = new RowKeys()
@@ -199,8 +200,8 @@ async function wholeRange(look: Look, changes: Changes, turns: Turns): Promise<W
 
 /**
  * Finds the rows that a range has at the time of the call. Other entries are applied during the look-up, and
- * may change rows in the overlay. The caller puts the former row of each changed key into `changed`. The
- * look-up uses this former row instead of the newer row.
+ * may change rows that are not on the disk yet (the overlay). The caller puts the former row of each changed
+ * key into `changed`. The look-up uses this former row instead of the newer row.
  */
 export async function surveyRange(
   state: State,

@@ -17,8 +17,8 @@ export interface Cursor {
   readonly sink: WatchSink
   readonly by: string
   /**
-   * True if the watch is up to date. The store serves all up-to-date watches together, and does not use
-   * `next` for them.
+   * True if the watch is up to date. The store serves all up-to-date watches together. `next` is the next
+   * revision to read, and is used only while the watch is not up to date.
    */
   isUpToDate: boolean
   next: number

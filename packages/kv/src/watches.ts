@@ -1,7 +1,7 @@
 // Driver: owns the watches of one kind, such as all watches of keys (all-watches.ts). Each watch is a cursor
-// into the replicated events. Its credit is the number of further events that the client permits the store to
-// send. If the next revision of a slow watch is no longer in the history, the watch ends with ERR_COMPACTED
-// (C11).
+// into the replicated events. The credit of a watch is the number of further events that the client permits
+// the store to send. If the next revision of a slow watch is no longer in the history, the watch ends with
+// ERR_COMPACTED (C11).
 //
 // Watches that are up to date are served together. The store reads an event once, and a search finds the
 // watches whose range contains the key of the event. So a put costs nothing for the watches of other keys. A

@@ -46,7 +46,8 @@ export class LatchkeyLevel<KDefault = string, VDefault = string> extends Abstrac
     super(
       {
         seek: true,
-        // An iterator reads the state of the store at its first entry, and not at its creation.
+        // An iterator takes its snapshot when the caller reads the first entry, and not when the iterator is
+        // created.
         implicitSnapshots: false,
         explicitSnapshots: false,
         permanence: true,

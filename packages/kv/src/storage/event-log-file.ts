@@ -13,7 +13,7 @@ export const eventLogNumber = (name: string): number => Number(NAME.exec(name)?.
 
 export class EventLogFile {
   readonly number: number
-  /** In bytes, the offset at which the next frame begins. */
+  /** In bytes, the offset after the last frame. A frame has the rows of one batch. */
   end = 0
   /** The checksum of the last frame. The checksum of a frame also covers all frames before that frame. */
   checksum = 0
@@ -109,7 +109,7 @@ export class EventLogFile {
     if (this.#removed && this.#readers === 0) void this.close().catch(() => {})
   }
 
-  /** Removes the file from its folder. The handle is closed when no view uses the file any more. */
+  /** Removes the file from its folder. Views that still read the file keep its handle open. */
   async remove(): Promise<void> {
     this.#removed = true
     await this.#disk.remove(this.#path)

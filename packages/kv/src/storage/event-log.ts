@@ -42,7 +42,7 @@ const FILE_BYTES = 8 * 1024 * 1024
 export class EventLog {
   readonly #disk: EventLogDisk
   readonly #folder: string
-  /** The files, the oldest first. New frames go to the last file. */
+  /** The files, the oldest first. New rows are appended to the last file. */
   readonly #files: EventLogFile[]
   #index: Index
   #pending: Pending | undefined

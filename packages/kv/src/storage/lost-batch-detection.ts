@@ -46,8 +46,8 @@ export class BatchRows {
   #written = 0
 
   /**
-   * Reads the batch rows of an opened store, which are in `rows` in the order of their keys. Throws
-   * ERR_CORRUPT if a batch row is missing.
+   * Each batch has added one numbered row, its batch row. `rows` has the batch rows of an opened store, in
+   * the order of their keys. Throws ERR_CORRUPT if a number is missing.
    */
   static from(rows: readonly Row[]): BatchRows {
     const found = new BatchRows()
@@ -66,12 +66,13 @@ export class BatchRows {
   }
 
   /**
-   * Returns the new batch row and the removals of old ones, which the next batch must write. `batchBytes` is
-   * the size of the batch.
+   * Returns the changes that the next batch must contain: its batch row, and the removals of old batch rows.
+   * `batchBytes` is the size of the batch in bytes.
    */
   next(batchBytes: number): RowChange[] {
     const bytes = BATCH_ROW_BYTES + batchBytes
-    // LevelDB writes a whole batch into one log, even a batch that is larger than LOG_BYTES.
+    // LevelDB writes a whole batch into one log, even a batch that is larger than LOG_BYTES. So such a batch
+    // counts as one full log.
     this.#written += Math.min(bytes, LOG_BYTES)
     this.#number++
     this.#rows.push({ number: this.#number, written: this.#written })

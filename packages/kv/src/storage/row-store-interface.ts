@@ -17,8 +17,8 @@ export interface RowChange {
    */
   readonly rest?: readonly Uint8Array[]
   /**
-   * The keys of more rows to remove. Only a change without a value has `others`, and no row of `others` is in
-   * the event log.
+   * The keys of more rows to remove. Only a change without a value has `others`. The keys of events are never
+   * in `others`.
    */
   readonly others?: RowKeys
 }
@@ -42,8 +42,8 @@ export interface RowRange {
 /** A snapshot of the rows at the moment of its creation. */
 export interface RowView {
   /**
-   * Returns the first rows of the range: at most `rows` rows, and not many more than `bytes` bytes. A short
-   * page is not necessarily the last page.
+   * Returns the first rows of the range: at most `rows` rows, and not many more than `bytes` bytes. A page
+   * with fewer rows is not necessarily the last page (see `RowPage.end`).
    */
   page(range: RowRange, rows: number, bytes: number): Promise<RowPage>
   close(): void

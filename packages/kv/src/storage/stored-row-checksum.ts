@@ -6,10 +6,10 @@
 // LevelDB checks nothing when it reads, so only this checksum shows that a byte has changed (D18). A reader
 // refuses a row with a wrong checksum with ERR_CORRUPT.
 //
-// The four zero bytes stand in the place of the checksum, so no separate view of the body is needed. The
-// reader starts the sum with the stored checksum instead of 0, with the same result, because the crc32 of
-// four bytes depends only on these bytes xor the starting value. The key comes last, so that the sum of one
-// body can be used for rows with several keys.
+// The writer fills the place of the checksum with zeros, and then computes the crc32 of the whole value. The
+// reader finds the checksum in this place, so it starts the crc32 with the checksum instead of 0. The result
+// is the same, because the crc32 of four bytes depends only on these bytes xor the starting value. The key
+// comes last, so that the crc32 of one body can be used for rows with several keys.
 
 import { checksum, elementAt } from '@latchkey/base'
 import { LatchkeyError } from '@latchkey/protocol'
@@ -31,7 +31,8 @@ function setChecksumFor(keyChecksum: number, value: Uint8Array): number {
 }
 
 /**
- * Does the same as `setChecksum` for a value in parts. The first part begins with the bytes for the checksum.
+ * Does the same as `setChecksum` for a value in parts. The first part begins with four bytes for the
+ * checksum.
  */
 export function setChecksumOfParts(key: Uint8Array, parts: readonly Uint8Array[]): void {
   const first = elementAt(parts, 0)

@@ -59,8 +59,8 @@ function membershipEffect(state: State): Effect | undefined {
 }
 
 /**
- * Gives out new committed entries that are durable on this member. While a snapshot is being installed, no
- * entries are given out (S3).
+ * Tells the driver to apply the new committed entries that are durable on this member. While a snapshot is
+ * being installed, no entries are applied (S3).
  */
 function commitEffect(state: State): Effect | undefined {
   if (state.rebuilding || state.staging?.installing) return undefined

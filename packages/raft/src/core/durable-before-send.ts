@@ -19,8 +19,8 @@ import type { HardState, LogPosition, Membership, Message, PersistBatch } from '
 interface Writing {
   readonly id: number
   /**
-   * When this batch is durable, the log is durable up to this index. Undefined if a truncation has removed
-   * all entries of the batch.
+   * When this batch is durable, the log is durable up to this index. Undefined if the batch has no entries,
+   * or if the log has begun again after a snapshot.
    */
   coversTo: number | undefined
 }

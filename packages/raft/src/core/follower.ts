@@ -104,7 +104,7 @@ function isReceiving({ staging, clock, options }: State): boolean {
   return staging !== undefined && (staging.installing || clock - staging.at < 2 * options.electionTimeout)
 }
 
-/** Asks the leader for a snapshot. Position 0 means that the request names no certain snapshot. */
+/** Asks the leader for a snapshot. Position 0 means that the leader chooses the snapshot. */
 function askForSnapshot(state: State, to: string): void {
   const { id: from, term, options } = state
   const position = { index: 0, term: 0, time: 0 }

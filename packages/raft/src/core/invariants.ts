@@ -1,5 +1,6 @@
-// Rule: the laws of the core as code, about one state, and about the states before and after a call. Tests
-// and the simulator check these laws after each call. A check costs a loop over the members.
+// Rule: checks the laws of the core. Some checks look at one state, and others compare the states before and
+// after a call of the core. Tests and the simulator run these checks after each call. A check costs a loop
+// over the members.
 
 import { elementAt, assert } from '@latchkey/base'
 import { isMember, whyInvalid } from './membership.js'

@@ -16,8 +16,8 @@ export interface RaftOptions {
   /** In ms. */
   readonly heartbeat: number
   /**
-   * The generator needs another seed at each start of the process, because forwarded reads are numbered from
-   * a random number on. Their numbers must not repeat after a restart (R3).
+   * A member numbers the reads that it forwards to the leader, from a random number on. These numbers must
+   * not repeat after a restart (R3). So the generator needs another seed at each start of the process.
    */
   readonly random: Random
   /** False turns pre-votes off. Only tests use false. */
@@ -36,8 +36,9 @@ export interface RaftOptions {
   /** In ms, how much one reading of the clock can add to cluster time at most (CT2). */
   readonly clamp?: number
   /**
-   * In ms, the length of a time slot of an election after the leader's process has ended, or in a new
-   * cluster. The voters start their campaigns in successive slots, in the order of their ids.
+   * After the leader's process has ended, and in a new cluster, an election starts without an election
+   * timeout. The voters start their campaigns in successive time slots, in the order of their ids. In ms, the
+   * length of one slot.
    */
   readonly fastDelay?: number
   /** To how many followers a leader sends a snapshot at the same time. Further followers wait. */

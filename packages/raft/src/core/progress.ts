@@ -8,8 +8,8 @@
 //   refused    the member has lost entries that it had acknowledged: it gets no entries, and its
 //              acknowledgements do not count
 //
-// A member whose state machine has lost its data asks for a snapshot. The leader sends this snapshot, and
-// does not change to `snapshot`.
+// A member whose state machine has lost its data asks for a snapshot. The leader sends this snapshot without
+// a change of the state to `snapshot`, because the log of this member may be complete.
 //
 // Laws
 //   - `match` never decreases (L9), and `next` is greater than `match`.
@@ -106,8 +106,9 @@ export class Progress {
    */
   leaving: { readonly index: number; readonly until: number } | undefined
   /**
-   * Set if the member has rejected an index that it had acknowledged. If the member rejects the index again
-   * in this read round (read-index.ts) or in a later round, its disk was rolled back to an old copy.
+   * Set when the member has rejected an index that it had acknowledged. Then a new read round with this
+   * number begins (read-index.ts). If the member rejects the index again in this round or a later round, its
+   * disk was rolled back to an old copy.
    */
   suspectRound: number | undefined
 

@@ -6,8 +6,8 @@
 //   - only entries of the leader's own term are committed by counting (Figure 8 of Raft's paper, L1). An
 //     entry is committed when it is durable on a quorum. The leader's own log counts only up to its durable
 //     index (L6).
-//   - the leader notices a lost append: it probes after a rejected append, and after a heartbeat's answer
-//     without progress (L11).
+//   - the leader notices a lost append: it probes after a rejected append, and after an answer to a heartbeat
+//     that shows no progress (L11).
 
 import { assert } from '@latchkey/base'
 import { announce } from './heartbeat.js'
@@ -40,7 +40,7 @@ export function appendOwn(state: State, kind: EntryKind, data: Uint8Array, membe
 
 /**
  * Keeps one Progress for each other member. The Progress of a removed member is deleted after
- * REMOVED_TIMEOUTS at the latest.
+ * REMOVED_TIMEOUTS election timeouts at the latest.
  */
 export function trackMembers(state: State): void {
   const leading = state.leading as Leading
@@ -173,8 +173,8 @@ export function onHeartbeatReply(state: State, peer: Progress, m: MessageOf<'hea
   if (m.match > peer.match) acknowledged(state, peer, m.match)
   if (state.clock - peer.movedAt < state.options.heartbeat) return
   if (peer.state === 'probe') peer.probing = false
-  // With these indexes, either an append was lost, or the member has restarted and does not know up to where
-  // its log agrees with the leader's log. An empty append finds out which index the member needs.
+  // In this case either an append was lost, or the member has restarted and does not know up to where its log
+  // agrees with the leader's log. An empty append finds out which index the member needs.
   else if (peer.state === 'replicate' && (peer.match < peer.next - 1 || m.match < peer.match)) {
     peer.movedAt = state.clock
     sendAppend(state, peer, 0)

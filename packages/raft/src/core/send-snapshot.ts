@@ -82,7 +82,7 @@ export function onSnapshotReply(state: State, peer: Progress, m: MessageOf<'snap
 }
 
 /**
- * Called when a member asks for any snapshot that is new enough. The member's state machine has lost its
+ * Called when a member asks for a snapshot and names no position. The member's state machine has lost its
  * data, or the member cannot use the snapshot that it receives.
  */
 function asked(state: State, peer: Progress): void {
@@ -147,8 +147,8 @@ export function endTransferOf(state: State, peer: Progress): void {
 }
 
 /**
- * Returns the index up to which the log may be compacted. Entries after a snapshot that is being sent stay,
- * because the receiver needs them next (S9).
+ * Returns the index up to which the log may be compacted. While a snapshot is being sent, the entries after
+ * the snapshot stay, because the receiver needs these entries next (S9).
  */
 export function pinned(state: State, index: number): number {
   let keep = index

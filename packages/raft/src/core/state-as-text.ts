@@ -1,4 +1,4 @@
-// Rule: writes the state of a core as text, for people and for the golden traces.
+// Rule: writes the state of a core as text, for people, and for the golden files of the tests.
 
 import type { Progress } from './progress.js'
 import type { State } from './state.js'

@@ -29,7 +29,7 @@ interface Campaign {
 export interface LostCampaign {
   readonly term: number
   readonly votes: ReadonlyMap<MemberId, boolean>
-  /** Undefined if no higher term ended the campaign. */
+  /** The higher term that ended the campaign. Undefined if the campaign ended for another reason. */
   readonly higherTerm: number | undefined
 }
 
@@ -48,7 +48,7 @@ interface ReadRound {
 
 interface Transfer {
   readonly to: MemberId
-  /** In ms of the election timers' clock (E17). */
+  /** When the leader gives the transfer up, in ms of the election timers' clock (E17). */
   readonly until: number
   asked: boolean
 }
@@ -84,9 +84,9 @@ export interface Leading {
    */
   targetAsked: boolean
   /**
-   * The leader notes its commit index once in each election timeout, next at the time `at`. `recent` is the
-   * last noted index, and `older` is the index noted before `recent`. A learner must have reached `older` to
-   * become a voter (M10).
+   * The leader notes its commit index at the time `at`, and again after each election timeout. `recent` is
+   * the last noted index, and `older` is the index noted before `recent`. A learner must have all entries up
+   * to `older` to become a voter (M10).
    */
   readonly commitSamples: { recent: number; older: number; at: number }
 }
@@ -108,7 +108,10 @@ interface ForwardedRead {
 
 export class State {
   readonly options: Settings
-  /** Forked by the member's id, so members with equal seeds draw different timeouts (E20). */
+  /**
+   * Made from the generator of the options and the member's id. So members with equal seeds draw different
+   * timeouts (E20).
+   */
   readonly random: Random
   readonly id: MemberId
   readonly log: Log

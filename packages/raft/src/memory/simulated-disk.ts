@@ -120,8 +120,8 @@ export class MemoryDisk implements FileSystem {
     this.#failures.clear()
   }
 
-  // The next methods are for tests. A method that changes a file changes its visible and its durable content
-  // at the same time.
+  // The methods from here to `restore` are for tests. A method that changes a file changes its visible and
+  // its durable content at the same time.
 
   paths(): string[] {
     return this.#names.paths()
@@ -200,9 +200,9 @@ export class MemoryDisk implements FileSystem {
   }
 
   syncDir(path: string, done: Done): void {
-    // This operation has no `forget`. A real file system keeps names in its journal, and stops if it cannot
-    // write the journal. So if a sync of a folder succeeds after a failed sync of that folder, all names are
-    // durable. A failed sync of a file is different: the data that waited for it is lost (Inode.forget).
+    // A failed sync of a folder loses no names. A real file system keeps names in its journal, and stops if
+    // it cannot write the journal. So if a later sync of the folder succeeds, all names are durable. A failed
+    // sync of a file is different: the data that waited for it is lost (Inode.forget).
     this.run('syncDir', path, 0, () => this.#names.syncDir(path), done)
   }
 

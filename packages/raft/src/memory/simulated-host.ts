@@ -103,7 +103,10 @@ export class HostProcess {
   readonly clock: Clock
   dead = false
   #waiting: Waiting[] = []
-  /** The timer or message that runs when the process continues with the old clock value. */
+  /**
+   * The timer or message that waits while the process is stopped between reading its clock and using the
+   * value.
+   */
   #stalled: Waiting | undefined
   #old: Reading | undefined
   #lastOld: Reading | undefined

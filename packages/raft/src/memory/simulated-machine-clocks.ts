@@ -13,7 +13,8 @@ export class VirtualClock {
   #wallAhead: number
   #frozen = false
   /**
-   * The forward jumps of the monotonic clock. The simulator's law about cluster time allows for these jumps.
+   * The forward jumps of the monotonic clock. One jump can add at most the clamp (CT2) to cluster time. So
+   * for each jump the simulator permits cluster time to be ahead of real time by one clamp.
    */
   readonly steps: { readonly at: number; readonly millis: number }[] = []
 

@@ -1,7 +1,7 @@
-// Door: encodes and decodes the frames between members.
-// A frame carries all messages to one peer from one turn of the event loop. A frame longer than
-// CAPS.frameBytes is cut into pieces, so that a heartbeat waits for at most one piece. docs/wire.md shows the
-// format byte by byte. A blob is the data of an entry, or a piece of a snapshot.
+// Door: encodes and decodes the frames between members. A frame carries all messages to one peer from one
+// turn of the event loop. A frame longer than CAPS.frameBytes is cut into pieces, so that a heartbeat waits
+// for at most one piece. docs/wire.md shows the format byte by byte. A blob is a byte string, such as the
+// data of an entry or a piece of a snapshot.
 //
 //   version (1 byte) · length of the head (4 bytes, big endian) · head (positional MessagePack) · blobs
 //   head of a whole frame   [0, ...items]        then the blobs of the items, in their order

@@ -85,7 +85,7 @@ export class IncomingConnection {
     )
   }
 
-  /** Wraps `handle`. An error that it throws closes this connection and has no other effect. */
+  /** Wraps `handle`. An error that `handle` throws closes this connection and has no other effect. */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return this.#settings.errors.guard('member', handle, () => this.terminate())
   }

@@ -57,7 +57,7 @@ export class IncomingConnections {
   /** Handles the 'upgrade' event of an HTTP server. Returns false if the request is not for MEMBERS_PATH. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, proven: () => void = () => {}): boolean {
     if ((request.url ?? '').split('?', 1)[0] !== MEMBERS_PATH) return false
-    // Browsers send the header `Origin`, and members do not.
+    // Browsers send the header `Origin`, and members do not. So a request with this header is refused.
     if (request.headers.origin !== undefined) this.#refuse(socket, '403 Forbidden')
     else if (this.#closed) this.#refuse(socket, '503 Service Unavailable')
     else if (!isTrusted(this.#settings.tls, request.socket)) this.#refuseUntrusted(request.socket, socket)
@@ -66,8 +66,8 @@ export class IncomingConnections {
   }
 
   /**
-   * Returns the handler of a new WebSocket. An error that it throws closes that WebSocket and has no other
-   * effect.
+   * Returns the handler of a new WebSocket. An error that the handler throws closes that WebSocket and has no
+   * other effect.
    */
   #entrance(raw: Socket, proven: () => void): (webSocket: WebSocketOf) => void {
     return this.#settings.errors.guard(

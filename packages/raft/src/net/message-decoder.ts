@@ -1,7 +1,6 @@
 // Door: decodes an item of a frame to a message, and checks every field. A returned text is the reason to
-// refuse the item.
-// Law: no later code checks the form of a message again. So each term and index that is accepted here is a
-// valid number.
+// refuse the item. Law: no later code checks the form of a message again. So this file must accept only valid
+// terms and indexes.
 
 import { elementAt } from '@latchkey/base'
 import { CAPS } from '@latchkey/protocol'
@@ -9,7 +8,7 @@ import { decodeMembership } from '../core/membership.js'
 import type { Entry, MemberId, Message, MessageType } from '../core/types.js'
 import { KINDS, TYPE } from './message-encoder.js'
 
-/** The blobs are the data of entries, or a piece of a snapshot. */
+/** The blobs are byte strings, such as the data of an entry or a piece of a snapshot. */
 export interface Parcel {
   readonly item: readonly unknown[]
   readonly blobs: readonly Uint8Array[]

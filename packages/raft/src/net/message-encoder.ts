@@ -1,6 +1,7 @@
 // Rule: encodes a message as an item of a frame: [type, lengths of blobs, group, term, ...fields]. Blobs are
-// the data of entries, or a piece of a snapshot. The blobs of a frame follow after all its items. By the
-// lengths, an older version of Latchkey skips the blobs of a message whose type it does not know.
+// byte strings, such as the data of an entry or a piece of a snapshot. The blobs of a frame follow after all
+// its items. The lengths let an older version of Latchkey skip the blobs of a message whose type it does not
+// know.
 
 import { assert } from '@latchkey/base'
 import { encodeMembership } from '../core/membership.js'
@@ -31,8 +32,8 @@ export const TYPE: Record<MessageType, number> = {
 export const KINDS: readonly EntryKind[] = ['empty', 'commands', 'members']
 
 /**
- * In bytes, the largest size of an item without its blobs. A number takes up to nine bytes, and the length of
- * a blob takes five.
+ * In bytes, upper limits of sizes. ITEM_BYTES: an item without its blobs and entries. ENTRY_BYTES: what each
+ * entry adds besides its data. A number takes up to nine bytes, and the length of a blob takes five.
  */
 const ITEM_BYTES = 128
 const ENTRY_BYTES = 32

@@ -79,7 +79,7 @@ export class OutgoingConnection {
   #lost: PeerInfo | undefined
   /** True if the last call of `pump` could not send all waiting messages. */
   #blocked = false
-  /** Counted since the start of the process, or since the member's address changed. */
+  /** Counted from the start of this process on. A new address of the member starts a new count. */
   bytesSent = 0
   #leaving: { readonly timer: Timer; readonly left: () => void } | undefined
 
@@ -101,8 +101,8 @@ export class OutgoingConnection {
   }
 
   /**
-   * Wraps `handle`. An error that it throws closes this connection, and the member is dialled again. The
-   * error has no other effect.
+   * Wraps `handle`. An error that `handle` throws closes this connection, and the member is dialled again.
+   * The error has no other effect.
    */
   #guarded<Args extends readonly unknown[]>(handle: (...args: Args) => void): (...args: Args) => void {
     return this.#settings.errors.guard('dialled member', handle, () => this.#broken())
@@ -165,8 +165,8 @@ export class OutgoingConnection {
     this.#blocked = false
     if (this.#state.at !== 'up') return
     const { socket } = this.#state
-    // A broken socket reports its unsent bytes as written before its 'close' event. Messages taken from the
-    // queues for this socket would be lost.
+    // A broken socket reports its unsent bytes as written before its 'close' event. So nothing is sent now,
+    // because a message that is given to this socket would be lost.
     if (socket.readyState !== socket.OPEN) return
     for (let held = socket.bufferedAmount; held <= SOCKET_FULL; held = socket.bufferedAmount) {
       const frame = this.#sendQueues.next(held === 0)
@@ -357,7 +357,7 @@ export class OutgoingConnection {
     } else if (this.#state.at === 'up' && this.#state.info.boot !== boot) this.#state.socket.terminate()
   }
 
-  /** Closes the connection and dials again after a pause. */
+  /** Closes the connection. The 'close' event of the socket then starts the next attempt. */
   hangUp(): void {
     if (this.#state.at === 'up') this.#state.socket.terminate()
   }
@@ -373,7 +373,8 @@ export class OutgoingConnection {
 
   /**
    * Called when the peer was removed from the cluster. The connection stays open for `timing.linger` ms, so
-   * that the peer learns of its removal. It is not dialled again. `left` is called when it is closed.
+   * that the peer learns of its removal. The peer is not dialled again. `left` is called when the connection
+   * is closed.
    */
   leave(left: () => void): void {
     if (this.#leaving !== undefined) return

@@ -35,8 +35,8 @@ export class RefusedHandshakesLog {
     // A side without a proof can invent reasons, so its reasons are not part of the key. Digits are replaced
     // in all other reasons, because reasons may contain numbers that always change.
     const key = JSON.stringify([peer, by, code, proven ? reason.replace(/\d+/g, '#') : ''])
-    // Refusals of strangers have a kind of their own. Otherwise strangers could suppress the log lines about
-    // members.
+    // The log takes at most one line of each kind in ten seconds. So refusals of strangers have a kind of
+    // their own. Otherwise strangers could suppress the log lines about members.
     const who = by === 'them' ? 'refused-us' : way === 'dialled' ? 'dialled' : proven ? 'member' : 'stranger'
     const kind = `${who}-${code}`
     if (this.#said.has(key)) return this.#log.count('members', kind)
@@ -44,8 +44,9 @@ export class RefusedHandshakesLog {
     const message = by === 'us' ? 'a member was refused' : 'another member refuses this one'
     if (!this.#log.note('members', kind, message, fields)) return
     if (this.#said.size >= MOST) this.#said.delete(this.#said.keys().next().value as string)
-    // Malformed messages come from admitted peers. Their refusals are remembered under an empty name, so that
-    // the next admission of the peer does not cause the same log line again.
+    // Malformed messages (ERR_PROTOCOL) come from admitted peers. The admission of a peer forgets the
+    // refusals under its name. So these refusals are remembered under an empty name, and are not logged again
+    // after each admission.
     this.#said.set(key, { peer: code === 'ERR_PROTOCOL' ? '' : peer, by })
   }
 

@@ -136,7 +136,7 @@ export class SendQueues {
   /**
    * Returns the next frame, or undefined if nothing can be sent now. `free` is true if the operating system
    * has accepted all earlier bytes. If `free` is false, only small messages are sent. A message that is too
-   * long for one frame is cut into pieces. A piece is valid until the next call with `free`.
+   * long for one frame is cut into pieces. A piece is valid until the next call in which `free` is true.
    */
   next(free: boolean): Uint8Array | undefined {
     const items: unknown[] = []

@@ -129,7 +129,7 @@ export interface PeerStats {
 }
 
 export interface Transport {
-  /** Counts since the start. Undefined if this transport does not count. */
+  /** Counted from the start of this member on. Undefined if this transport does not count. */
   readonly stats?: TransportStats | undefined
   /** Counts of each dialled member. Undefined if this transport does not count. */
   peerStats?(): ReadonlyMap<MemberId, PeerStats>

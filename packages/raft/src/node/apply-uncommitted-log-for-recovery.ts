@@ -3,9 +3,9 @@
 //
 // Law OP2: every complete entry of the log is applied, even if this member does not know that the entry is
 // committed. Without this law: the leader and this follower have stored a write, so the write is committed,
-// and its caller has the answer. The leader's disk fails before its next message. So this follower does not
-// know that the write is committed, and would drop the write. Under this law, entries that were never
-// committed are applied too. Their callers got no answer, or ERR_OUTCOME_UNKNOWN.
+// and its caller has the answer. The leader's disk fails before the leader tells this follower. So this
+// follower does not know that the write is committed, and would drop the write. Under this law, entries that
+// were never committed are applied too. Their callers got no answer, or ERR_OUTCOME_UNKNOWN.
 //
 // This function changes the log and the state, so both must be copies. Without copies: the lost members come
 // back, and this member has applied entries that the other members never committed.

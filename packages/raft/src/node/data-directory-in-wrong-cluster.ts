@@ -36,7 +36,7 @@ import type { PeerInfo } from '../net/index.js'
 
 /** What a member's data directory stores about its cluster, besides the log. */
 export interface DirectoryNote {
-  /** In ISO format. Undefined for a member without a data directory. */
+  /** When the directory was made, in ISO format. Undefined for a member without a data directory. */
   readonly born: string | undefined
   /** True if `url` is or was the address of member `id` in the directory's cluster. */
   knows(id: MemberId, url: string): boolean
