@@ -1,6 +1,6 @@
-// Driver: reads the stored rows that a command over a range needs before it runs, and joins them with the
-// overlay, which has the changes that are not on the disk yet (state/row-table-with-overlay.ts). Rows are
-// read page by page, and the event loop runs between two pages.
+// Driver: reads the stored rows that a command over a range needs before it runs. Joins the stored rows with
+// the overlay: the changes that are not on the disk yet (state/row-table-with-overlay.ts). Rows are read page
+// by page, and the event loop runs between two pages.
 //
 // Laws
 // - While the command waits, no other entry is applied. So the command sees exactly the rows that were found.

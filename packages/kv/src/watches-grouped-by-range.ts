@@ -22,7 +22,7 @@ export interface Cursor {
    */
   isUpToDate: boolean
   next: number
-  /** The client has all matching events up to this revision, or they are on the way. */
+  /** The store has sent all matching events up to this revision to the client. */
   sentUpTo: number
   /** How many more events the client permits the store to send. */
   credit: number

@@ -9,7 +9,7 @@
 // until it has caught up.
 //
 // In one turn of the event loop the store reads a limited number of events for the watches that are behind.
-// Without this limit: a client opens a thousand watches from an old revision, the member reads the history a
+// Without this limit: a client opens a thousand watches from an old revision. The member reads the history a
 // thousand times before its next heartbeat, and the followers elect another leader.
 //
 // Laws: every watch gets every revision from its first revision on, in order, whole and once, or ends with an
@@ -283,7 +283,10 @@ export class Watches {
     return upTo === revision ? this.#catchUp(cursor) : cursor.credit > 0 && !cursor.over
   }
 
-  /** If the watch has read as far as the up-to-date watches, makes it one of them. Always returns false. */
+  /**
+   * Makes the watch an up-to-date watch, if it has read as far as the up-to-date watches. Always returns
+   * false.
+   */
   #catchUp(cursor: Cursor): false {
     if (!cursor.over && cursor.next === this.#seen + 1) {
       cursor.isUpToDate = true

@@ -220,8 +220,8 @@ async function begin(disk: EventLogDisk, folder: string, header: Header): Promis
 }
 
 /**
- * Removes the files that a crash has left behind: old files that the event log was about to remove, and a new
- * file that no batch has used.
+ * Removes the files that a crash has left behind. Old files were no longer in use, and the event log was
+ * about to remove them. A new file was begun, but no batch has used it.
  */
 async function removeOthers(disk: EventLogDisk, folder: string, { first, last }: ValidEnd): Promise<void> {
   for (const name of await disk.list(folder)) {

@@ -1,5 +1,5 @@
-// Rule: the clock of the election timers, in ms since the member started. A pause of this process counts only
-// in part (T2).
+// Rule: the clock of the election timers, in ms from the start of this member on. A pause of this process
+// counts only in part (T2).
 //
 // Laws
 //   - the time between two readings counts for at most `stall`. If more time has passed, this process was

@@ -1,6 +1,7 @@
-// Rule: elections, with pre-votes, votes, and the reasons to refuse a vote. A member does not wait for an
-// election timeout in four cases: the leader's process has ended, the members of a new cluster have
-// connected, the leader transfers its leadership, or the member is the only voter.
+// Rule: elections, with pre-votes, votes, and the reasons to refuse a vote. Usually a member waits for an
+// election timeout before it campaigns. It does not wait if the leader's process has ended, if the leader
+// transfers its leadership, or if the member is the only voter. It also does not wait when the members of a
+// new cluster have connected.
 //
 // Laws
 //   - a member gives at most one vote in a term, to itself or to another member. The vote is on disk before

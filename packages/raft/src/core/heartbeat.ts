@@ -12,8 +12,8 @@ export function sendHeartbeat(state: State, peer: Progress): void {
 
 /**
  * Sends the commit index in a heartbeat, if the peer does not have it. The leader does not call this function
- * for each commit: usually the next append carries the commit index, and a heartbeat for each commit would
- * double the number of messages.
+ * for each commit. Usually the next append carries the commit index. A heartbeat for each commit would double
+ * the number of messages.
  */
 export function announce(state: State, peer: Progress, commit: number): void {
   if (peer.state === 'replicate' && peer.sentCommit < commit) sendHeartbeat(state, peer)

@@ -1,5 +1,5 @@
 // Rule: orders the events of simulated time, by their time and then by their number. No two events have the
-// same number, so each run with the same seed is the same.
+// same number, so all runs with one seed are equal.
 
 import { Heap } from '@latchkey/base'
 

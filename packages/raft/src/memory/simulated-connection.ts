@@ -165,7 +165,8 @@ export class MemoryConnection {
 
   /**
    * Called when one end has closed the connection or its process has died. If `silent`, the whole machine of
-   * this end has died. Then nobody tells the other end, which notices only that no frame arrives.
+   * this end has died. Then the other end learns of this only after a random time (`pulse`), because no frame
+   * arrives any more.
    */
   end(side: Side, silent = false): void {
     if (this.#knowsEnd[side]) return

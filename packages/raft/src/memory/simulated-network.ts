@@ -215,8 +215,8 @@ export class MemoryNetwork {
   }
 
   /**
-   * Called when the member's process has ended. With `silent` its whole machine has lost power, so the other
-   * members are not informed.
+   * Called when the member's process has ended. If `silent`, the whole machine has lost power, so nothing
+   * informs the other members.
    */
   died(id: MemberId, silent: boolean): void {
     const transport = this.#transports.get(id)

@@ -10,8 +10,8 @@
 // Laws
 //   - a frame is used whole or not at all. A frame takes only as much memory as has arrived, even if its
 //     header announces more.
-//   - the data of entries and pieces of snapshots are copied out of a frame, except data that fills more
-//     than half of a frame that was joined from pieces. So stored data keeps little other memory alive.
+//   - data of entries and pieces of snapshots are copied out of a frame. Only data that fills more than half
+//     of a frame that was joined from pieces is not copied. So stored data keeps little other memory alive.
 
 import { elementAt, copyBytes, EMPTY } from '@latchkey/base'
 import { CAPS, Malformed, pack, unpack } from '@latchkey/protocol'
@@ -46,7 +46,10 @@ const BLOBS_LIMIT = 65_536
 const VALUES_LIMIT = 8 * BLOBS_LIMIT
 export const MOST_ENTRIES = BLOBS_LIMIT / 2
 
-/** Each lane sends the pieces of one cut frame at a time. So pieces of two frames can alternate. */
+/**
+ * Each lane sends the pieces of one cut frame at a time. With two lanes, the pieces of two frames can
+ * alternate.
+ */
 const LANES = 2
 export type Lane = 0 | 1
 
@@ -187,8 +190,8 @@ export class Assembly {
 }
 
 /**
- * If `own` is true, no other code uses the frame's memory. Then a blob that fills more than half of the frame
- * is not copied.
+ * Copies the blobs out of the frame, but never a message of the layer above Raft. If `own` is true, no other
+ * code uses the frame's memory. Then a blob that fills more than half of the frame is not copied either.
  */
 function parcels({ head, rest }: Opened, own: boolean): Parcel[] | string {
   const list: Parcel[] = []

@@ -17,7 +17,7 @@
 //     stranger can then pass as b, or connect two clusters that must stay apart.
 //   - a member believes the statements of the other side only after that side has proved that it has the
 //     token. Without this law: a stranger sends a refusal with another boot number (the random number of a
-//     process), and a member believes that its living leader is dead (TR3).
+//     process). The member then believes that its living leader is dead (TR3).
 //   - a side may ask only which member it has reached. It gets the answer if it would be admitted. Such a
 //     question never replaces an earlier connection of the same two members, because one member can have two
 //     addresses.
@@ -247,20 +247,20 @@ export const WRONG_PROOF = refuse(
 )
 
 /**
- * The refusal of a side that wanted to reach another member. The refusal contains no description of this
+ * This member refuses a side that wanted to reach another member. The refusal contains no description of this
  * member, because a stranger at the other member's address may have forwarded the proof.
  */
 export const notForUs = (self: MemberId, to: MemberId): Refusal =>
   refuse('ERR_WRONG_CLUSTER', `this is member ${self}, not ${to}: check the addresses`)
 
-/** The id in the description must be the id of the proof. */
+/** Checks the description in a hello. Its id must be the id that the other side has proved. */
 export function judgeHello(self: Self, proven: MemberId, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id !== proven)
     return refuse('ERR_UNAUTHORIZED', `one that has proved to be member ${proven} says that it is another`)
   return judgeInfo(self, info, admit)
 }
 
-/** The id in the description must be the id that was dialled. */
+/** Checks the description in a welcome. Its id must be the id of the dialled member. */
 export function judgeWelcome(self: Self, to: MemberId, info: PeerInfo, admit: Admit): PeerInfo | Refusal {
   if (info.id !== to)
     return refuse(

@@ -32,8 +32,8 @@ export class MemberNetwork extends Emitter<TransportEvents> implements Transport
   readonly #links = new Map<MemberId, OutgoingConnection>()
   readonly #received = new Map<MemberId, number>()
   /**
-   * For a member whose address in the options differs from its address in the membership: the connection that
-   * asks which member answers at the address in the options.
+   * Connections to members whose address in the options differs from their address in the membership. Each
+   * connection asks which member answers at the address in the options.
    */
   readonly #asking = new Map<MemberId, OutgoingConnection>()
   readonly #refusals: RefusedHandshakesLog

@@ -20,9 +20,9 @@ export interface Timing {
    */
   readonly linger: number
   /**
-   * After a connection that lasted at least this long has closed, the peer is dialled again immediately,
-   * because a follower must find out quickly whether its leader has died. After a shorter connection this
-   * member waits first, because the peer may close each connection immediately.
+   * After a connection that lasted at least this long has closed, the peer is dialled again immediately. So a
+   * follower finds out quickly whether its leader has died. After a shorter connection this member waits
+   * first, because the peer may close each connection immediately.
    */
   readonly lived: number
   /** How long this side waits for the close handshake of a WebSocket. */

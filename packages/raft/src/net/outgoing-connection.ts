@@ -4,9 +4,9 @@
 //
 // Laws
 //   - the events 'up' and 'gone' alternate. 'dead' comes at most once after each 'gone' (TR4).
-//   - 'dead' comes only if the peer's process has certainly ended. There are two proofs after a close: the
-//     peer's operating system refuses a new connection, or a process with another boot number (drawn at each
-//     start) answers (TR3).
+//   - 'dead' comes only if the peer's process has certainly ended. After a close there are two proofs: the
+//     peer's operating system refuses a new connection, or a process with another boot number answers (TR3).
+//     Each process draws a boot number at its start.
 //   - the first attempt after a close is made immediately. The pauses between later attempts grow.
 //   - when the connection closes, all messages that wait to be sent are dropped. So no message of an old
 //     connection is sent on a new connection (TR1).
@@ -266,7 +266,7 @@ export class OutgoingConnection {
     const step = this.#state.handshake?.receive(bytesOf(data))
     if (step === undefined) return socket.terminate()
     if (step.next === 'wait') return socket.send(step.send)
-    // Only the handshake of the dialled side returns this step.
+    // This never happens: only the handshake of the dialled side returns 'identified'.
     if (step.next === 'identified') return socket.terminate()
     if (step.next === 'admitted') return this.#onUp(socket, raw, step.info)
     if (step.by === 'them') this.#judgeLost(step.info)

@@ -170,7 +170,8 @@ export class SendQueues {
   }
 
   /**
-   * Moves whole messages from the queue into the frame as long as they fit. Returns how many bytes are left.
+   * Moves whole messages from the queue into the frame, as many as fit. Returns how many bytes of room are
+   * left.
    */
   #fill(lane: Lane, free: number, items: unknown[], blobs: Uint8Array[]): number {
     let room = free

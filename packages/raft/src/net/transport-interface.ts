@@ -131,7 +131,7 @@ export interface PeerStats {
 export interface Transport {
   /** Counted from the start of this member on. Undefined if this transport does not count. */
   readonly stats?: TransportStats | undefined
-  /** Counts of each dialled member. Undefined if this transport does not count. */
+  /** The counters of each dialled member. Undefined if this transport does not count. */
   peerStats?(): ReadonlyMap<MemberId, PeerStats>
   /**
    * All messages of one turn of the event loop are sent in one frame. The message is dropped if the peer is
