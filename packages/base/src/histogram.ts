@@ -11,8 +11,8 @@ const DURATION_STEPS: readonly number[] = [
 export class Histogram {
   readonly steps: readonly number[]
   /**
-   * For each step, the number of values that belong to this step. The last element counts the values above
-   * all steps.
+   * For each step, how many values are at most its upper limit and above the upper limit of the step before.
+   * The last element counts the values above all steps.
    */
   readonly #counts: number[]
   #sum = 0

@@ -25,7 +25,9 @@ export class RowPrefetch {
       this.#expectKey(read[1])
   }
 
-  /** Prefetches the present row of the key of a put without options. `body` is the encoded put. */
+  /**
+   * Prefetches the present row of the key of a plain put (plain-put-parser.ts). `body` is the encoded put.
+   */
   expectPut(body: Uint8Array): void {
     this.#expectKey(body.subarray(plainKeyAt(0), plainKeyEnd(body, 0)))
   }

@@ -27,7 +27,9 @@ export interface PartyRow {
   readonly of: PartyOf
   readonly name: Uint8Array
   readonly id: string
-  /** A number from one counter of the store, in the order of arrival. */
+  /**
+   * The arrival number. One counter of the store gives these numbers, so a later party has a higher number.
+   */
   readonly arrival: number
   readonly session: number
   /**

@@ -32,8 +32,8 @@ export class Sessions {
   #pendingBytes = 0
   #removed: Uint8Array[] = []
   /**
-   * The replies in the batch that is being written. Each reply keeps the bytes of its answer in memory until
-   * the batch is on the disk.
+   * The replies in the batch that is being written. Each of these replies keeps its answer in memory until
+   * the batch is on the disk, because the store cannot return the answer before that.
    */
   #inFlight: Reply[] = []
 
