@@ -3,16 +3,20 @@
 import { mayHaveArrived, notReached, refusedByServer } from '@latchkey/lock'
 import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 
-/** After these SQLSTATEs the same statement may succeed, because the database rolled the transaction back. */
+/**
+ * With these SQLSTATEs the database rolled the transaction back, for example after a deadlock. The same
+ * statement may succeed later.
+ */
 const ROLLED_BACK = new Set(['40001', '40P01', '55P03'])
 /**
- * With these SQLSTATEs the server is stopping, starting, out of room, or a replica that accepts no writes.
+ * With these SQLSTATEs the database has not applied the statement. The server is stopping or starting, lacks
+ * connections, disk or memory, or is a replica that accepts no writes.
  */
 const AWAY = new Set(['57P01', '57P02', '57P03', '53300', '25006', '53100', '53200'])
 const MISSING = new Set(['42P01', '42883', '3F000'])
 const TOO_MANY = '53400'
 
-/** No connection was made, so no statement was sent. */
+/** With these error codes of Node, pg made no connection, so it sent no statement. */
 const NO_CONNECTION = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',

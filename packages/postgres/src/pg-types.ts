@@ -1,5 +1,5 @@
-// Types: the functions of `pg` that this package uses. So a user does not need the types of `pg`, and may use
-// any version with these functions.
+// Types: the functions of `pg` that this package uses. The types of this package do not refer to the types of
+// `pg`. So a user need not install @types/pg, and may use any version of `pg` with these functions.
 
 export interface PgClient {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: unknown[] }>

@@ -74,8 +74,8 @@ export class PostgresEngine implements LockEngine {
       before,
     ])
     const { code, queued, again } = only(row)
-    // A notification before the connection is ready would be missed. So Listening wakes all waiters after it
-    // has connected.
+    // begin() opens the connection for notifications. A notification that the database sends before this
+    // connection is ready is lost. So Listening wakes all waiters as soon as the connection is ready.
     if (queued) this.#listening?.begin()
     return {
       now: Number(only(row).now),
@@ -185,8 +185,9 @@ function only<Row>(row: Row | undefined): Row {
 }
 
 /**
- * The SQL function reads the clock anew for each hold of a list. The earliest reading is valid for all holds
- * of the answer.
+ * The SQL function reads the clock again for each hold of a list. Law EN8 (lock-engine-interface.ts) allows
+ * any reading that was made after the client sent the request. The earliest reading leaves the holder the
+ * most time of its lease.
  */
 const earliest = (rows: readonly { readonly now: string }[]): number =>
   Math.min(...rows.map(({ now }) => Number(now)))

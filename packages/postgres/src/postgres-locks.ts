@@ -16,9 +16,9 @@ export interface PostgresOptions<S extends 'bytes' | 'string' = 'bytes'> extends
   /** The table, with its schema if it has one, for example 'app.locks'. Default: 'latchkey_locks'. */
   table?: string | undefined
   /**
-   * Where the connection for LISTEN goes. Default: true, to the same address as the pool. If the pool goes
-   * through PgBouncer, give a connection string that leads to the server itself. With false, waiters get no
-   * notifications and ask again after `poll`.
+   * The address of the connection that listens for notifications (LISTEN). With true, the default, it is the
+   * address of the pool. If the pool goes through PgBouncer, give a connection string that leads to the
+   * server itself. With false, waiters get no notifications and ask again after `poll`.
    */
   listen?: boolean | string | undefined
 }
@@ -101,8 +101,9 @@ function databaseCalls(
     sql,
     guard: (client, hold) => guard(client, table, hold),
     migrate: async () => {
-      // The advisory lock makes a second process wait, because two migrations at the same time would conflict
-      // in the catalogue. The statements of one query are one transaction.
+      // Two migrations at the same time would conflict in the database's catalogue. So a second process waits
+      // for the advisory lock. PostgreSQL runs the statements of one query as one transaction, and releases
+      // the lock at the end of the transaction.
       await pool.query(`SELECT pg_advisory_xact_lock(hashtext('${table}')); ${sql()}`)
     },
     prune: async () => {
@@ -112,7 +113,10 @@ function databaseCalls(
   }
 }
 
-/** Tokens come from a sequence, so a lock whose row was deleted still gets a higher token later. */
+/**
+ * After its row was deleted, a lock still gets a higher token than before, because tokens come from a
+ * sequence.
+ */
 const prune = (t: string) => `
 DELETE FROM ${t} WHERE ctid = ANY (ARRAY(
   SELECT l.ctid FROM ${t} AS l
@@ -128,9 +132,9 @@ async function guard(
 ): Promise<void> {
   const { token } = hold
   const name = guardedKey(hold)
-  // now() is the start of the transaction. If no transaction is open, the statement forms a transaction of
-  // its own, so now() equals statement_timestamp(), and `alone` is true. This holds only for a statement that
-  // pg sends as one message, so the statement has no parameters.
+  // now() is the start of the transaction. If no transaction is open, the statement is a transaction of its
+  // own. Then now() equals statement_timestamp(), and `alone` is true. With parameters, pg would send several
+  // messages, and the two times could differ. So the statement has no parameters.
   const bytes = `'\\x${asBuffer(name).toString('hex')}'::bytea`
   const text = `SELECT ${table}_guard(${bytes}, ${token}::bigint), now() = statement_timestamp() AS alone`
   let row: { alone: boolean } | undefined

@@ -1,23 +1,23 @@
-// Rule: the SQL of the table of locks and of its functions. Each function is one atomic step of the engine:
-// it locks the row of the lock first, and then reads the database's clock.
+// Rule: the SQL of the table of locks and of its functions. Each function is one atomic step of the engine. A
+// function first locks the row of the lock, and then reads the database's clock.
 //
 // The table has one row for each lock, with place 0, and one row for each waiter, in the order of `place`.
 // The lock's row stays after a release. `deadline` is in milliseconds of the database's clock. In the lock's
-// row, `deadline` is the end of the lease. In a waiter's row, the waiter leaves the queue at the deadline if
-// it does not ask again before.
+// row, `deadline` is the end of the lease. In a waiter's row, `deadline` is the time at which the waiter
+// leaves the queue, if the waiter does not ask again before.
 //
 // Law: a function that changes the lock's row locks the row FOR NO KEY UPDATE. A function that gives the row
-// a new token locks it FOR UPDATE. A guard locks it FOR KEY SHARE, which conflicts only with FOR UPDATE. So
-// renewals and releases never wait for a guarded transaction, and the next holder always waits for the end of
-// this transaction. Without the wait of the next holder: a transaction passes its guard, and then the lease
-// ends. Another client gets the lock and writes, and then the first transaction commits. If renewals also
-// waited: a transaction that lasts longer than the lease would block its own renewal and lose the lock.
+// a new token locks the row FOR UPDATE. A guard locks the row FOR KEY SHARE, which conflicts only with FOR
+// UPDATE. So the next holder gets its token only after the guarded transaction has ended. Otherwise: a
+// transaction passes its guard, and then the lease ends. Another client gets the lock and writes, and then
+// the first transaction commits. But renewals and releases never wait for a guarded transaction. Otherwise: a
+// transaction that lasts longer than the lease blocks its own renewal and loses the lock.
 
 import { show } from '@latchkey/protocol'
 
 /**
- * In ms. If only the guarded transaction of the last holder blocks the lock, a waiter asks again after this
- * time.
+ * In ms. The guarded transaction of the last holder may still be open after the lease has ended. The first
+ * waiter then asks again after this time.
  */
 const BEHIND_GUARD = 100
 /**
@@ -141,7 +141,7 @@ BEGIN
 END $$;
 `
 
-/** The rows are locked in the order of their keys, so that two lists never wait for each other. */
+/** Locks the rows in the order of their keys, so that two renewals of several locks never deadlock. */
 const renew = (t: string) => `
 CREATE OR REPLACE FUNCTION ${t}_renew(p_keys bytea[], p_ids text[], p_leases bigint[])
 RETURNS TABLE (nth integer, ${ANSWER}) LANGUAGE plpgsql ${settings} AS $$
@@ -281,7 +281,7 @@ export const channelOf = (table: string): string => table.replace('.', '_')
 
 const NAME = /^[a-z_][a-z0-9_]{0,30}(\.[a-z_][a-z0-9_]{0,30})?$/
 
-/** The name becomes a part of SQL statements, so it is checked. */
+/** Checks the name of the table, because the name becomes a part of SQL statements. */
 export function tableArg(table: unknown): string {
   if (table === undefined) return 'latchkey_locks'
   if (typeof table === 'string' && NAME.test(table)) return table

@@ -19,8 +19,8 @@ import { CLIENT_WIRE, type Hello, type LinkReply, type LinkRequest, type Welcome
 // ---- Frames
 
 /**
- * Encodes all messages that the sender has produced in one turn of the event loop. A new frame begins when a
- * frame has reached CAPS.frameBytes.
+ * Encodes all messages that the sender has produced in one turn of the event loop. A new frame begins before
+ * a frame of several messages would exceed CAPS.frameBytes.
  */
 export const encodeRequests = (requests: readonly LinkRequest[]): Uint8Array[] =>
   frames(requests, requestPlaces)
@@ -114,7 +114,7 @@ function requestPlaces(request: LinkRequest): unknown[] {
   }
 }
 
-/** The trace, if there is one, is the last element. */
+/** Appends the trace, if there is one, as the last element of the message. */
 function inTrace(places: unknown[], trace: string | undefined): unknown[] {
   if (trace !== undefined) places.push(trace)
   return places
@@ -141,8 +141,8 @@ function replyPlaces(reply: LinkReply): unknown[] {
   }
 }
 
-// ---- The handshake: one frame in each direction. These two frames never change, so that a client and a
-// member of any two versions understand a refusal
+// ---- The handshake: one frame in each direction. These two frames never change. So a client understands why
+// a member refuses the connection, even if the versions of the client and the member differ
 
 const HANDSHAKE = 1
 

@@ -65,7 +65,7 @@ export const TELL = {
 } as const
 
 const kind = count('a kind')
-/** The leader could not write a larger number into a record of its log. */
+/** A record of the log has 48 bits for such a number, so a leader could not store a larger number. */
 const recordNumber = (what: string): Check => whole(0, CAPS.recordNumber, what)
 const MOST_ARGUMENTS = 8
 const id = whole(1, Number.MAX_SAFE_INTEGER, 'an id')
@@ -74,7 +74,7 @@ const bytes =
   (value) =>
     value instanceof Uint8Array && value.length <= most ? null : `${what} must be at most ${most} bytes`
 const answerBytes = bytes(CAPS.maxPayload, 'an answer')
-/** An answer is a list, or the bytes in which the state machine has stored the answer. */
+/** An answer is a list, or the encoded bytes of an answer that the state machine has stored. */
 const answer: Check = (value) => (Array.isArray(value) ? null : answerBytes(value))
 const answerIn = (value: unknown): Answer | Uint8Array =>
   value instanceof Uint8Array ? value : toAnswer(value)

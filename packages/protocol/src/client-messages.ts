@@ -27,8 +27,8 @@ export type LinkRequest =
     }
   /**
    * Opens a watch. With `from` 0 the watch begins after the present revision of the store. The member sends
-   * at most as many events as `watchMore` allows. The events of one revision stay together, so the last
-   * revision may exceed that number.
+   * at most as many events as `watchMore` allows. The events of one revision stay together, so the member may
+   * exceed that number to complete a revision.
    */
   | {
       readonly kind: 'watch'
@@ -39,16 +39,17 @@ export type LinkRequest =
       readonly of?: WatchOf | undefined
     }
   /**
-   * Flow control: the member may send `events` more events of this watch. Before the first watchMore it may
-   * send none.
+   * Flow control: the member may send `events` more events of this watch. Before the first watchMore, the
+   * member may send no event.
    */
   | { readonly kind: 'watchMore'; readonly id: number; readonly events: number }
   | { readonly kind: 'watchEnd'; readonly id: number }
   /**
-   * From now on the member sends this session its granted locks and the ends of its waits on this connection.
+   * Attaches a session to this connection. From now on, the member reports on this connection each lock that
+   * the session gets. The member also reports the end of each wait of the session at a latch or barrier.
    */
   | { readonly kind: 'attach'; readonly session: number }
-  /** The arguments are values that JSON can encode. */
+  /** An administrative call. Its arguments are values that JSON can encode. */
   | {
       readonly kind: 'admin'
       readonly id: number
@@ -79,7 +80,7 @@ export interface CommandRequest {
  */
 export const ADMIN_CALLS = [
   'status', //            []            a Status
-  'ready', //             []            null, when ready() of that member would resolve
+  'ready', //             []            null, sent when the member is ready
   'members.add', //       [id, url]
   'members.promote', //   [id]
   'members.update', //    [id, url]
@@ -121,7 +122,7 @@ export interface AnswerReply {
   /**
    * In ms, the cluster time that the leader gave to the answer. The client computes from it an upper bound of
    * the present cluster time (CT5 in docs/locks.md, where this time is `L`). 0 if the answer does not prove
-   * that its sender was the leader, for example if the answer is a stored one.
+   * that its sender was the leader, for example if the answer was stored at an earlier attempt.
    */
   readonly time: number
   /** The answer as a list, or in the encoded form that the state machine stores. */
@@ -156,7 +157,10 @@ export interface LeaderReply {
    */
   readonly isFirstStart?: boolean | undefined
 }
-/** Returns a sentence about the missing leader, for answers and for the log. */
+/**
+ * Returns a sentence that says why the member knows no leader. Error answers and the log contain this
+ * sentence.
+ */
 export function leaderlessMessage({
   self,
   missing = [],

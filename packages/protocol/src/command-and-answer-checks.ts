@@ -91,14 +91,15 @@ const integer =
     Number.isSafeInteger(value) && !Object.is(value, -0) ? null : `${what} must be a safe integer`
 const key = bytes(1, CAPS.keyBytes, 'a key')
 /**
- * The start of a range after a key is that key and a zero byte. So a start may be one byte longer than a key.
+ * A range that begins after a key starts at this key with a zero byte appended. So the start of a range may
+ * be one byte longer than the longest key.
  */
 export const bound = bytes(0, CAPS.keyBytes + 1, 'a bound')
 const lockBound = bytes(0, KIND_BYTES + CAPS.keyBytes + 1, 'a bound')
 const data = bytes(0, CAPS.valueBytes, 'a value')
 const token = whole(0, MOST, 'a token')
 const lease = whole(CAPS.minLease, CAPS.maxLease, 'a lease')
-/** The most characters of a holder's id. The client counts bytes, so its check is stricter. */
+/** The most characters of a holder's id. The client counts bytes, so the client's check is stricter. */
 const ID_LENGTH = CAPS.keyBytes
 const holder = text(1, ID_LENGTH, 'an id')
 const lockKey: Check = wrongLockKey
@@ -144,7 +145,8 @@ const isSemaphore = (of: unknown): boolean => kindOfLockKey(of as Uint8Array) ==
 const ofSemaphoreOnlyShared = (attempt: readonly unknown[]): string | null =>
   isSemaphore(attempt[1]) ? 'a semaphore is asked for permits' : null
 /**
- * A share is [wanted permits, all permits of the semaphore]. A lock has no permits, and its share is [1, 0].
+ * A share is [wanted permits, all permits of the semaphore]. A shared hold of a lock has the share [1, 0],
+ * because a lock has no permits.
  */
 const sharedAttempt = (attempt: readonly unknown[]): string | null => {
   const share = attempt[9]
@@ -345,7 +347,9 @@ export function checkRead(value: unknown): string | null {
   return check ? check(value) : 'no known read'
 }
 
-/** Checks all elements of an error. The caller checks the result of a success. */
+/**
+ * Checks every element of an error. The result of a success has many forms, so the caller checks the result.
+ */
 export function checkAnswer(value: unknown): string | null {
   const code = kind(value)
   if (code === undefined) return 'an answer must be a list'

@@ -1,5 +1,5 @@
-// Door: encodes and decodes commands and answers. Only the client encodes a command. Members decode and apply
-// the same bytes.
+// Door: encodes and decodes commands and answers. A client encodes each command, except openSession and
+// endSession, which a member encodes. All members decode and apply the same bytes.
 
 import { CAPS } from './fixed-limits.js'
 import { checkAnswer, checkCommand, isKnownOperation } from './command-and-answer-checks.js'
@@ -11,8 +11,9 @@ import type { Command } from './command-and-read-wire-types.js'
 import { type Answer, type ErrorAnswer, SESSION_FULL, SESSION_OVER } from './result-wire-types.js'
 
 /**
- * Why bytes are not a command. 'unknown': this build does not know the operation. A member with such a
- * command in its log must stop. 'invalid': every member answers ERR_PROTOCOL and changes nothing.
+ * Why bytes are not a command. 'unknown': this build does not know the operation, but a newer build may. So a
+ * member with such a command in its log must stop. 'invalid': every member answers ERR_PROTOCOL and changes
+ * nothing.
  */
 interface BadCommand {
   readonly bad: 'unknown' | 'invalid'

@@ -68,7 +68,7 @@ export function guardsOf(guard: GuardArg): readonly OneGuardArg[] {
 }
 
 /**
- * A shared hold of a semaphore takes `permits` of its `of` permits. A shared hold of a lock is [1, 0],
+ * A hold of a semaphore takes `permits` of the semaphore's `of` permits. A shared hold of a lock is [1, 0],
  * because any number of holders may share a lock.
  */
 export type ShareArg = readonly [permits: number, of: number]
@@ -76,7 +76,7 @@ export type ShareArg = readonly [permits: number, of: number]
  * The flow of a request: the chain of nested lock requests of one caller. Members find deadlocks by flows.
  *
  * - name: the caller's name for the flow, or null.
- * - within: the ids of the caller's holds around the request, the innermost first.
+ * - within: the ids of the holds inside which the caller makes the request, the innermost first.
  */
 export type FlowArg = readonly [name: string | null, within: readonly string[]]
 

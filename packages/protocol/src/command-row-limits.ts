@@ -23,8 +23,8 @@ export const COMMAND_BUDGET: BudgetLimits = {
 }
 
 /**
- * Counts the keys, conditions and steps of the command, in both branches of a txn. Each may need a stored
- * row.
+ * Counts the keys, conditions and steps of the command, in both branches of a txn. A member may have to read
+ * one stored row for each of them.
  */
 export function rowsNamed(command: Command): number {
   switch (command[0]) {

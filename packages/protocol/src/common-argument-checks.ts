@@ -47,7 +47,7 @@ export function toValue(value: unknown, as: As, name = 'value'): Uint8Array {
 export const toMaybeValue = (value: unknown, as: As, name: string): Uint8Array | null =>
   value === undefined ? null : toValue(value, as, name)
 
-/** The start or the end of a range may have no bytes. */
+/** The start or the end of a range may be empty. A key may not be empty. */
 export function toBound(value: unknown, name: string): Uint8Array {
   const bytes = toBytes(value, name)
   if (bytes.length > CAPS.keyBytes) throw tooLarge(name, bytes.length, CAPS.keyBytes)

@@ -250,7 +250,8 @@ export class LatchkeyError extends Error {
   /** For ERR_NOT_OWNER, this is the holder of the lock. */
   declare readonly owner?: Owner
   /**
-   * For ERR_WRONG_CLUSTER with two clusters, these are the addresses of each cluster, by the cluster's id.
+   * For ERR_WRONG_CLUSTER, if the given addresses lead to different clusters. Each property has the id of a
+   * cluster as its name, and the addresses of this cluster as its value.
    */
   declare readonly clusters?: Readonly<Record<string, readonly string[]>>
   /**
@@ -287,8 +288,9 @@ export class LatchkeyError extends Error {
    */
   declare readonly leader?: string
   /**
-   * For ERR_DEADLOCK, these are the flows that would wait for each other, each with the key of its wait. The
-   * first flow is the caller's. A flow without a name has the id of its hold in place of the name.
+   * For ERR_DEADLOCK, these are the flows that would wait for each other, each with the key of the lock that
+   * the flow waits for. The first flow is the caller's. A flow without a name has the id of its hold in place
+   * of the name.
    */
   declare readonly circle?: readonly WaitingFlow[]
 

@@ -26,7 +26,7 @@ export const CAPS = {
   queryLines: 100_000,
   /**
    * The most holds that one command renews or releases. A member applies a command in one turn of the event
-   * loop, and a larger command would delay all other requests.
+   * loop, so a larger command would delay all other requests. A larger command fails with ERR_TOO_LARGE.
    */
   commandHolds: 2_048,
   /** The most deleteRange steps of a batch or txn. A call with more steps fails with ERR_TOO_LARGE. */
@@ -44,8 +44,9 @@ export const CAPS = {
   /** The most bytes of one entry of the log. Further commands go into the next entry. */
   entryBytes: 8 * MiB,
   /**
-   * In bytes. A new frame begins before a frame of several messages exceeds this size. Members send a longer
-   * message to each other in several frames, so that a heartbeat waits for at most one frame.
+   * In bytes. A sender begins a new frame before a frame of several messages would exceed this size. A member
+   * sends a longer message to another member in several frames, so that a heartbeat waits for at most one
+   * frame.
    */
   frameBytes: 256 * KiB,
   /** The most bytes of one message of a WebSocket. A longer message closes the connection. */
@@ -116,9 +117,9 @@ export const CAPS = {
    */
   recordNumber: 2 ** 48 - 1,
   /**
-   * The largest term, index, time or round in messages between members. The index of an entry can become the
-   * id of a session, so the limit of session ids applies. A member closes a connection that sends a larger
-   * number.
+   * The largest term, index or other count in messages between members. The index of an entry can become the
+   * id of a session, so this limit equals the limit of session ids. A member closes a connection that sends a
+   * larger number.
    */
   memberNumber: 2 ** 48 - 1,
   /**
@@ -128,8 +129,9 @@ export const CAPS = {
   sessions: 10_000,
   sessionsOfOne: 5_000,
   /**
-   * The most sessions of HTTP connections at one member, the most with one identity, and the most holds of
-   * one such session. Beyond a limit the member answers ERR_BUSY.
+   * An HTTP caller can open a session that ends with its connection. One member has at most this many such
+   * sessions, and this many of one identity. Each session has at most this many holds. Beyond a limit the
+   * member answers ERR_BUSY.
    */
   callerSessions: 1_000,
   callerSessionsOfOne: 500,
@@ -177,7 +179,9 @@ export const CAPS = {
   maxLease: 30 * 24 * 60 * 60 * 1000,
   /** In ms, the longest ttl of a key: about 4,000 years. A longer ttl is reduced to this value. */
   maxLife: 2 ** 47 - 1,
-  /** The most rows, and the most bytes, of a page of a scan or an iteration. */
+  /**
+   * A page of a scan or an iteration ends at this many rows or bytes. The next page has the following rows.
+   */
   pageRows: 1_000,
   pageBytes: 1 * MiB,
 } as const

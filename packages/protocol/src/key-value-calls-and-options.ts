@@ -132,7 +132,8 @@ export type TxnOp<A extends As = 'bytes'> = WriteOp<A> | { type: 'get'; key: Byt
  * key is absent. The version and the revisions of an absent key are 0.
  *
  * The store compares encoded values, so under `json` the order of an object's properties counts. Under `json`
- * and `msgpack` only '=' and '!=' compare values, except numbers with `as: 'number'`.
+ * and `msgpack` a value can be compared only with '=' and '!='. Numbers with `as: 'number'` can be compared
+ * in all four ways.
  */
 export type Condition<A extends As = 'bytes'> =
   | {
@@ -353,8 +354,8 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   ): Promise<AtRevision<KeyValue<A, T>>>
   scan<T>(range: Range | undefined, options: ReadOptions<Parsed>): Promise<AtRevision<KeyValue<Parsed, T>>>
   /**
-   * Iterates over the rows of one view, page by page. A view does not change until the loop ends. `revision`
-   * is a promise for the revision of the view.
+   * Iterates over the rows of one view, page by page. Writes during the loop do not change the view.
+   * `revision` is a promise for the revision of the view.
    */
   entries<T = unknown, A extends As = S>(
     range?: Range,

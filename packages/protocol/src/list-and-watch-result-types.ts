@@ -10,9 +10,9 @@ export type AtRevision<Row> = Row[] & { readonly revision: number }
 export interface RangeIterator<T> extends AsyncIterableIterator<T> {
   /**
    * The revision of the view. Reading this property opens the view if `next()` has not opened it yet. Then
-   * iterate, or call `return()`, to close the view. The promise rejects if the iteration fails. It rejects
-   * with ERR_ABORTED if the iteration ends before its view was opened. A rejection that you do not handle
-   * does no harm.
+   * iterate, or call `return()`, to close the view. The promise rejects if the iteration fails, and rejects
+   * with ERR_ABORTED if the iteration ends before its view was opened. If you do not handle the rejection,
+   * the process continues.
    */
   readonly revision: Promise<number>
 }

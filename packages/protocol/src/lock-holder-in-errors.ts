@@ -29,8 +29,8 @@ export const saysHolder = (holder: LockHolder | null): string =>
   holder === null ? 'Nobody holds it now.' : describeHolder(holder)
 
 /**
- * Returns the error of a write whose guard was not in force. `answered` is the error from the member.
- * `answered` is undefined if the client knew that the hold was lost, and did not send the write.
+ * Returns the error for a write that was refused because of its guard. `answered` is the error from the
+ * member. `answered` is undefined if the client knew that the hold was lost, and did not send the write.
  */
 export function fenced(
   guard: { readonly key: Uint8Array; readonly token: number },

@@ -35,7 +35,7 @@ export const kindOfLockKey = (key: Uint8Array): Kind =>
 export const nameOfLockKey = (key: Uint8Array): Uint8Array =>
   key[0] === KIND_PREFIX ? key.subarray(KIND_BYTES) : key
 
-/** The name is for an error message, so the prefix of `store.sub(prefix)` is removed. */
+/** Returns the lock's name for an error message, without the prefix of `store.sub(prefix)`. */
 export const shownLockKey = (
   key: Uint8Array,
   { prefix }: { readonly prefix: Uint8Array },

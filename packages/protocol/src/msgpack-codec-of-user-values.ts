@@ -4,8 +4,8 @@
 // Law (VA1): stored bytes are checked before msgpackr gets them, because they may come from an attacker. The
 // check compares each length with the rest of the bytes, limits the depth, and accepts only extensions that
 // `packValue` writes. Without this law, an attacker with the right to write could put a few bytes that define
-// records or refer to themselves. Every reader would then compile a function that the attacker chose, or read
-// without end.
+// one of msgpackr's records. Every reader would then compile a function that the attacker chose. Or the
+// attacker could put a value that contains itself, and every reader would read without end.
 //
 // Law (VA2): a value is either stored completely or refused. A value that MessagePack cannot represent gives
 // a TypeError that names the value.
@@ -22,7 +22,9 @@ class MapEntries {
   }
 }
 
-/** The number of the extension for a Map: 'M'. MessagePack leaves this number to applications. */
+/**
+ * The type of the extension for a Map, the letter 'M'. MessagePack leaves the types 0 to 127 to applications.
+ */
 const MAP = 0x4d
 addExtension({
   Class: MapEntries,
@@ -47,8 +49,8 @@ export function packValue(value: unknown, name: string): Uint8Array {
 }
 
 /**
- * Returns a value that msgpackr can encode, mostly the same value. Throws a TypeError if the value cannot be
- * stored.
+ * Returns a value that msgpackr can encode, usually the given value itself. Throws a TypeError if the value
+ * cannot be stored.
  */
 function packable(value: unknown, name: string, depth: number): unknown {
   if (typeof value === 'function' || typeof value === 'symbol') throw unfit(name, `a ${typeof value}`)
@@ -66,8 +68,8 @@ function packable(value: unknown, name: string, depth: number): unknown {
 }
 
 /**
- * False for a subclass. Plain bytes are encoded without an extension, so that programs in other languages can
- * read them.
+ * True for a Uint8Array that is not of a subclass. Such a value is encoded without an extension, so that
+ * programs in other languages can read the value.
  */
 const isPlainBytes = (value: object): value is Uint8Array => value.constructor === Uint8Array
 const KEPT = [Date, RegExp, ArrayBuffer]
@@ -118,7 +120,7 @@ export function unpackValue(bytes: Uint8Array): unknown {
 
 /** The extensions that `packValue` writes: undefined, Date, Set, typed arrays, bigint, RegExp, Map. */
 const EXTENSIONS: ReadonlySet<number> = new Set([0x00, 0xff, 0x73, 0x74, 0x42, 0x78, MAP])
-/** The data of these extensions is one byte and a value. */
+/** An extension of these types has one byte of data, and a value follows the byte. */
 const TAGS: ReadonlySet<number> = new Set([0x73, 0x78, MAP])
 
 function walk(bytes: Uint8Array): void {

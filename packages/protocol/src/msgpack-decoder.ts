@@ -2,8 +2,8 @@
 // The decoder needs memory in proportion to the length of the input.
 //
 // Laws:
-// - A count is accepted only if enough bytes for that many values are left. The depth is limited. Nothing may
-//   follow the value.
+// - The count of an array or map is accepted only if enough bytes for that many values are left. The depth is
+//   limited. Nothing may follow the value.
 // - The number of values is limited. Without this law, a frame of 16 MiB could have an empty list in each
 //   byte. The lists would take fifty times as much memory, and a member would stand still for two seconds.
 // - Only the types that this project uses are decoded. So no sender can make the decoder build, compile or
@@ -34,7 +34,7 @@ export const OF_ANSWERS: UnpackOptions = { maps: true, most: CAPS.answerValues }
 const FEW = 32
 
 let source: Buffer = NOTHING
-/** The memory of `source`. Each access to `source.buffer` is a slow call. */
+/** The ArrayBuffer of `source`, stored here because each access to `source.buffer` is slow. */
 let memory: ArrayBufferLike = NOTHING.buffer
 let offset = 0
 let at = 0
@@ -49,7 +49,7 @@ export interface UnpackOptions {
   readonly most?: number
 }
 
-/** Byte values in the result are views of `bytes`, so a caller copies what it keeps. */
+/** Byte values in the result are views of `bytes`, so a caller must copy the byte values that it keeps. */
 export function unpack(bytes: Uint8Array, options: UnpackOptions = NO_OPTIONS): unknown {
   const { maps = false, most = CAPS.values } = options
   source = asBuffer(bytes)

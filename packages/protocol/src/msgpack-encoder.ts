@@ -103,8 +103,8 @@ function writeText(value: string): void {
 }
 
 /**
- * Writes short ASCII text without a slow call of native code. For other text it writes nothing and returns
- * false.
+ * Writes short ASCII text without a slow call of native code. For other text, this function writes nothing
+ * and returns false.
  */
 function writeAscii(value: string): boolean {
   const start = at

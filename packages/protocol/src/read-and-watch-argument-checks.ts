@@ -159,7 +159,7 @@ function watched({ key, prefix, range }: Record<string, unknown>): Bounds {
   return bounds(given)
 }
 
-/** 0 means 1, because the first revision is 1. */
+/** `from: 0` means `from: 1`, because the first revision of a store is 1. */
 function toFrom(value: unknown): number {
   if (Number.isSafeInteger(value) && (value as number) >= 0) return Math.max(1, value as number)
   throw new TypeError(`from must be a revision, a whole number; got ${show(value)}`)

@@ -65,7 +65,10 @@ export const OWNER_CODES = [
  */
 export type RenewResult = readonly [now: number, items: readonly (OwnerResult | number)[]]
 
-/** `by` is the identity that opened the session. `idle` counts ms since the last message of its client. */
+/**
+ * `by` is the identity that opened the session. `idle` is the time in ms since the last message of the
+ * session's client.
+ */
 export type SessionResult = readonly [
   id: number,
   by: string,
@@ -149,7 +152,10 @@ export type StepResult = true | number | EntryResult | null
 /** `expired`: the ttl of the key has ended. `session`: the session of the key has ended. */
 export const EVENT = { put: 0, delete: 1, expired: 2, session: 3 } as const
 export type EventType = (typeof EVENT)[keyof typeof EVENT]
-/** These numbers differ from the numbers in EVENT, because an EventResult has either type in one field. */
+/**
+ * These numbers differ from the numbers in EVENT, because the field `type` of an EventResult has a number of
+ * EVENT or of LOCK_EVENT.
+ */
 export const LOCK_EVENT = {
   acquired: 10,
   renewed: 11,
@@ -219,14 +225,14 @@ export type ErrorAnswer = readonly [
 /**
  * The session of the command is unknown or has ended, and the member executed nothing (docs/locks.md, 6).
  * Only the client library sees this code. If the first attempt of a command gets this code, the library sends
- * the command again in another session. If a later attempt gets it, an earlier attempt may have been
+ * the command again in another session. If a later attempt gets this code, an earlier attempt may have been
  * executed, so the outcome is unknown.
  */
 export const SESSION_OVER = -1
 
 /**
- * The session has the most stored answers that it may have. The member executed nothing. The client library
- * later sends the command again with the same number. The command with the lowest unfinished number never
- * gets this code.
+ * The session has reached the limit of its stored answers, and the member executed nothing. The client
+ * library later sends the command again with the same number. The command with the lowest unfinished number
+ * never gets this code.
  */
 export const SESSION_FULL = -2

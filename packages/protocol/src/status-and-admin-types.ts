@@ -164,9 +164,9 @@ export interface ClusterCalls {
   readonly members: MemberCalls
   readonly sessions: SessionCalls
   /**
-   * Moves the leadership to the member `id`, or to the member that lacks the fewest entries. ERR_TIMEOUT
-   * means that the leader has not changed. ERR_OUTCOME_UNKNOWN means that the other member got the request
-   * and may still become the leader.
+   * Moves the leadership to the member `id`. Without `id`, the member that lacks the fewest log entries
+   * becomes the leader. ERR_TIMEOUT means that the leader has not changed. ERR_OUTCOME_UNKNOWN means that the
+   * chosen member got the request and may still become the leader.
    */
   transferLeadership(id?: string, options?: CallOptions): Promise<void>
   /**

@@ -7,9 +7,9 @@
 //        neighbour is gone.
 //   SV2  A caller of a sub never sees the prefix: not in results, not in events and not in errors.
 //
-// A new kind of named object gets the prefix in its constructor: in LockServices if the object is in
-// packages/lock, otherwise in a Decoding. Each name from a caller must go through `keyArg(prefix, name)` of
-// packages/lock, or through `keyBelow(prefix, key)`. Each returned name must go through
+// The constructor of a new kind of named object must take the prefix: in packages/lock as a part of
+// LockServices, elsewhere as a part of a Decoding. Each name from a caller must go through `keyArg(prefix,
+// name)` of packages/lock, or through `keyBelow(prefix, key)`. Each returned name must go through
 // `toUserKey(key, decoding)`.
 
 import { copyBytes, prefixEnd } from '@latchkey/base'
@@ -66,7 +66,7 @@ export function keyBelow(prefix: Uint8Array, key: Key, name = 'key', most: numbe
 const lockBelow = (prefix: Uint8Array, key: Key): Key =>
   lockKeyOf(kindOfLockKey(key), keyBelow(prefix, nameOfLockKey(key), "the lock's key"))
 
-/** A range without an end ends where the prefix ends, and not at the end of the store (SV1). */
+/** A range without an end gets the end of the sub's keys as its end, and not the end of the store (SV1). */
 export function boundsBelow<B extends Bounds>(prefix: Uint8Array, bounds: B): B {
   if (prefix.length === 0) return bounds
   const { start, end } = bounds
@@ -78,7 +78,8 @@ export function boundsBelow<B extends Bounds>(prefix: Uint8Array, bounds: B): B 
 }
 
 /**
- * The start of a range after a key is that key and a zero byte. So a start may be one byte longer than a key.
+ * A range that begins after a key starts at this key with a zero byte appended. So the start of a range may
+ * be one byte longer than the longest key.
  */
 const boundBelow = (prefix: Uint8Array, bound: Key): Key =>
   keyBelow(prefix, bound, 'a bound of the range', CAPS.keyBytes + 1)

@@ -33,7 +33,7 @@ const nonsense = (what: string) =>
 
 // ---- Values and keys
 
-/** A slice of a Buffer is a Buffer. Callers get a plain Uint8Array. */
+/** Copies the bytes, so that callers get a plain Uint8Array and not a Buffer. */
 const plain = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
 /** Removes the prefix of `store.sub(prefix)` from the stored key `whole`. */

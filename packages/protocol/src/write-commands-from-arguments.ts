@@ -1,5 +1,5 @@
-// Door: checks the arguments of writes and makes commands. A command contains the caller's arrays, so it must
-// be encoded before the call returns.
+// Door: checks the arguments of writes and makes commands. A command contains the caller's byte arrays, which
+// the caller may change later. So the command must be encoded before the call returns.
 
 import { CAPS } from './fixed-limits.js'
 import { type Duration, millis } from './duration.js'
@@ -51,7 +51,10 @@ function lifeArg(given: unknown, of: string): readonly [] | readonly [number] {
 const toLife = (ttl: unknown, name: string): number => Math.min(millis(ttl as Duration, name), CAPS.maxLife)
 const saysLife = ({ ttl, ephemeral }: WithLife): boolean => ttl !== undefined || ephemeral !== undefined
 
-/** True if the command puts an ephemeral key, because this key belongs to the session of the command. */
+/**
+ * True if the command puts an ephemeral key. The cluster deletes this key when the session of the command
+ * ends.
+ */
 export function bindsToSession(command: Command): boolean {
   switch (command[0]) {
     case OP.put:
@@ -230,8 +233,8 @@ const KEY_ALONE = knownNames('type', 'key')
 const LOCK_FIELDS = knownNames('lock', 'token')
 const CONDITION_FIELDS = knownNames('key', 'field', 'is', 'value', 'as')
 /**
- * The fields of a step, by its type. In an object, a type such as 'toString' from a caller would find an
- * inherited property, so this is a Map.
+ * The fields of a step, by its type. This is a Map, because in an object a caller's type such as 'toString'
+ * would find an inherited property.
  */
 const STEP_FIELDS: ReadonlyMap<unknown, KnownNames> = new Map([
   ['put', knownNames('type', 'key', 'value', 'ttl', 'ephemeral')],

@@ -1,5 +1,5 @@
-// Types: the functions of `ioredis` that this package uses. So a user does not need the types of `ioredis`,
-// and may use any version with these functions.
+// Types: the functions of `ioredis` that this package uses. The types of this package do not refer to the
+// types of `ioredis`. So a user may use any version of `ioredis` with these functions.
 
 export type RedisArg = string | Buffer | number
 

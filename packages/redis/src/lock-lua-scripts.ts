@@ -1,19 +1,24 @@
 // Rule: the Lua scripts of the locks. Each script is one atomic step of the engine, and reads the server's
 // clock once, at its beginning.
 //
-// The keys below the prefix: `token` is the last token. `place` is the last number that a waiter got for its
-// place in a queue. `index` has the locks with a hold, in the order of their keys. `ends` has every lock that
-// has a hold or a waiter, sorted by the time at which its hold and all its waits have ended. Each lock has
-// four keys: `lock:KEY` is its hold. `queue:KEY` has its waiters by place. `until:KEY` has its waiters by the
-// time at which they leave the queue. `info:KEY` describes the waiters. No key has a time to live, because
-// only the scripts decide what has ended. So a server that evicts only keys with a time to live keeps all of
-// these keys.
+// All Redis keys begin with the prefix. The scripts use these keys:
+// - token: the last fencing token.
+// - place: the last number that a waiter got as its place in a queue.
+// - index: the locks with a hold, in the order of their keys.
+// - ends: every lock with a hold or a waiter, sorted by the time at which its hold and all its waits have
+//   ended.
+// - lock:KEY: the hold of the lock KEY.
+// - queue:KEY: the waiters of the lock, sorted by place.
+// - until:KEY: the waiters of the lock, sorted by the time at which they leave the queue.
+// - info:KEY: for each waiter of the lock, the start of its wait and its context.
+// No key has a time to live, because only the scripts decide what has ended. So a server that evicts only
+// keys with a time to live keeps all of these keys.
 //
 // Law: a new token is the greater of two numbers: the last token plus 1, and the server's clock in
-// microseconds (EN2). Tokens then rise even if the counter is lost: a server restarts without its data, or a
-// replica becomes master without the last writes. After a loss of the counter, the law fails only if the new
-// clock is behind the old clock by more than the fail-over took. Without this law: the next holder gets the
-// token of the last holder, and a system that compares tokens lets both write.
+// microseconds (EN2). The last token is lost if the server restarts without its data, or if a replica becomes
+// master without the last writes. The clock then still gives a higher token, unless the clock of the new
+// master is behind by more than the fail-over took. Without this law: the next holder gets the token of the
+// last holder, and a system that compares tokens lets both holders write.
 
 import { createHash } from 'node:crypto'
 import { FULL_QUEUE } from './outcome-of-redis-error.js'
@@ -24,13 +29,16 @@ export interface Script {
 }
 
 /**
- * In ms, how long the keys of a lock are kept after its hold and its waits have ended. During this time, a
- * late release gets the answer EXPIRED.
+ * In ms. The scripts keep the keys of a lock for at least this time after its hold and its waits have ended.
+ * As long as the keys exist, a late release gets the answer EXPIRED, and later the answer NOT_HELD.
  */
 const KEPT = 60 * 60 * 1000
-/** One take deletes at most this many ended locks. */
+/** One run of the script `take` deletes the keys of at most this many ended locks, after their time KEPT. */
 const RECLAIMED = 2
-/** One take removes at most this many waiters that have stopped asking. */
+/**
+ * One run of `take` removes at most this many waiters that have stopped asking, from any place in the queue.
+ * At the head of the queue, the Lua function `first` removes any number of such waiters.
+ */
 const REMOVED = 100
 /** How many locks of the index a query reads with one command. */
 const PAGE = 1000

@@ -2,16 +2,16 @@
 // when a majority of the masters has granted it, and until the first of these grants ends.
 //
 // Laws:
-// - A hold lasts as long as its lease, less the allowed drift of the clocks. The time counts from before the
-//   first request was sent. If a majority is complete only after the end of this time, all votes are given
-//   back. Without this law: two of three masters end the hold before its holder knows.
+// - A hold lasts for its lease, less the allowed drift of the clocks. This time begins before the caller
+//   sends its first request. If the last vote for a majority arrives after this time, the caller gives all
+//   votes back. Without this law: two of three masters end the hold before its holder knows.
 // - A caller without a majority gives its votes back immediately. Without this law: three callers that have
 //   one master each block each other for a whole lease. A refused caller asks again after a random time, so
 //   that the callers do not collide again.
 // - A master extends a hold only if it still has the hold's id. A master that has lost the hold does not get
 //   it again, because this master may have voted for another caller meanwhile.
-// - This process counts the acquires of a reentrant lock itself. Without this law: a master that missed an
-//   acquire frees its vote too early.
+// - This process counts the acquires of a reentrant lock itself. Without this law: a master misses an
+//   acquire, counts too few acquires, and ends the hold at an early release.
 
 import { type Random, seededRandom } from '@latchkey/base'
 import type {
@@ -266,8 +266,8 @@ export class QuorumEngine implements LockEngine {
   }
 
   /**
-   * Each take checks the hold that was not checked for the longest time, so every hold that has ended is
-   * removed.
+   * Called by each take. Checks the hold whose last check is the oldest, and removes the hold if it has
+   * ended. So ended holds do not fill the memory.
    */
   #forgetOldest(now: number): void {
     const [oldest] = this.#holds
@@ -311,8 +311,8 @@ function otherHold(
 }
 
 /**
- * Returns, for each lock, the hold that a majority of the masters reports. The hold's remaining time ends as
- * soon as too few masters for a majority still have it.
+ * Returns, for each lock, the hold that a majority of the masters reports. The remaining time of a hold is
+ * the time for which a majority of the masters keeps the hold.
  */
 function majorityRows(
   votes: Votes<{ readonly now: number; readonly rows: readonly LockInfoResult[] }>,

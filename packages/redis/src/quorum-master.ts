@@ -16,10 +16,11 @@ import type { RedisCalls } from './redis-calls.js'
 const MASTER_PATIENCE = 1_000
 
 /**
- * Law: a master refuses a take request that arrives after its caller has given up (EN4). The request has a
- * time limit by the master's clock, computed from the master's last answer. This limit is never too late.
- * Without this law: a delayed take request is applied after its caller has given up. Then the master's vote
- * belongs to nobody, and no other caller gets the vote until the lease ends.
+ * Law: a master refuses a take request that arrives after its caller has given up (EN4). The request contains
+ * a time limit by the master's clock, computed from the master's last answer. Because clocks drift, this
+ * limit may be too early, but it is never too late. Without this law: a delayed take request is applied after
+ * its caller has given up. Then the master's vote belongs to nobody, and no other caller gets the vote until
+ * the lease ends.
  */
 export class Master {
   readonly calls: RedisCalls

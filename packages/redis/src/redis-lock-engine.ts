@@ -36,8 +36,8 @@ export class RedisEngine extends RedisCalls implements LockEngine {
   override async take(request: TakeRequest): ReturnType<RedisCalls['take']> {
     if (this.capabilities.survives === 'restart') await this.#durable()
     const answer = await super.take(request)
-    // A message that arrives before the subscription is ready would be missed. So Subscription wakes all
-    // waiters when it is ready.
+    // begin() subscribes to the wake-up messages. A message that the server publishes before the subscription
+    // is ready is lost. So Subscription wakes all waiters as soon as the subscription is ready.
     if (answer.queued) this.#subscription.begin()
     return answer
   }
@@ -63,7 +63,7 @@ export class RedisEngine extends RedisCalls implements LockEngine {
 
   async #checkDurable(): Promise<void> {
     const reply = await this.#connection.call('CONFIG', ['GET', 'append*']).catch((error: unknown) => {
-      // Many hosted services forbid CONFIG. The engine then relies on the user's option.
+      // Many hosted services forbid CONFIG. The engine then trusts the user's option `survives`.
       if ((error as { code?: unknown }).code === 'ERR_FORBIDDEN') return undefined
       throw error
     })
@@ -83,7 +83,7 @@ export class RedisEngine extends RedisCalls implements LockEngine {
 
 /**
  * Decodes the reply to CONFIG GET: a list in which each name is followed by its value, or an object. The
- * version of the Redis protocol decides which one ioredis returns.
+ * version of the Redis protocol decides which of the two forms ioredis returns.
  */
 function pairs(reply: unknown): [string, string][] {
   if (Array.isArray(reply))

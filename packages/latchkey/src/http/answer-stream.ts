@@ -1,8 +1,8 @@
 // Driver: writes a streamed answer until the answer is complete, the answer fails, or the caller disconnects.
 //
 // Laws
-// - The next piece is requested when the caller's connection accepts more bytes. Without this law: the
-//   history of a whole day is in memory for one slow reader.
+// - The member asks for the next piece only after the caller's connection accepts more bytes. Without this
+//   law: one slow reader makes the member keep the history of a whole day in memory.
 // - An answer without an end gets some bytes at least every HEARTBEAT_MS. So proxies keep the connection
 //   open, and the member notices when the caller has disappeared. A caller that reads nothing for two
 //   heartbeats is disconnected.
@@ -30,9 +30,9 @@ export async function writeStream(
   ports: StreamPorts,
 ): Promise<void> {
   const heartbeat = isEndless ? new Heartbeat(ports.clock, response) : undefined
-  // At this signal, the pieces of an endless answer end, and the loop below then ends the answer. But the
-  // connection is destroyed if the answer is finite, because the caller has only a part of it. The connection
-  // is also destroyed if the caller does not read, because the loop would wait for the caller.
+  // At this signal, the pieces of an endless answer end, and the loop below then ends the answer. A finite
+  // answer is not complete, so its connection is destroyed. The connection of a caller that does not read is
+  // also destroyed, because the loop would wait for this caller.
   const offAbort = onAbort(ports.signal, () => {
     if (response.writableNeedDrain || !isEndless) response.destroy()
   })

@@ -15,7 +15,7 @@ import { bytesField, formOption, type ValueForm, valueJson, valueOf } from './va
 
 type Fields = Record<string, unknown>
 
-/** In bytes. The largest command in base64 fits into a body. */
+/** In bytes. A body of this size has room for the largest command in base64. */
 const MOST_BYTES = 2 * CAPS.commandBytes
 
 export async function batch(call: Call): Promise<Reply> {

@@ -6,7 +6,7 @@
 // - When the caller's connection closes, the member releases the holds of its session and ends the session's
 //   waits (C74). Without this law: a script with a lease of an hour is killed after a minute, and the next
 //   script waits for the rest of the hour.
-// - The session renews no lease. Without this law: a machine loses its network, and TCP notices that only
+// - The session renews no lease. Without this law: a machine loses its network, and TCP notices the loss only
 //   after a quarter of an hour. Until then the lock stays held, although its lease is ten seconds.
 // - When the member stops, it releases nothing (C75). Without this law: a restart of a member takes the locks
 //   from running scripts, which could renew their leases at another member.

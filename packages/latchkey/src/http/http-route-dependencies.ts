@@ -108,7 +108,7 @@ export interface Stream {
 
 export interface Call {
   readonly by: CallerStore
-  /** For logs and metrics. Empty if the route needs no token. */
+  /** The caller's name, for logs and metrics. Empty if the route needs no token. */
   readonly caller: string
   /** Undefined if the route needs no token. */
   readonly who: Identity | undefined
@@ -117,8 +117,8 @@ export interface Call {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly query: URLSearchParams
   /**
-   * Still percent-encoded. Routes decode keys from this text, because a key may contain bytes that are not
-   * UTF-8.
+   * The query, still percent-encoded. Routes decode keys from this text, because a key may contain bytes that
+   * are not UTF-8.
    */
   readonly rawQuery: string
   /** Aborts when the caller has disconnected. */

@@ -35,8 +35,8 @@ export async function watchKeys(call: Call): Promise<Reply> {
 }
 
 /**
- * The present state of the keys comes first. The function waits for the first event, so that a refused caller
- * gets its error as an HTTP status.
+ * The watch first reports the present keys. This function waits for the first event, so that a caller without
+ * the right gets its error as an HTTP status.
  */
 async function initialWatch(call: Call, target: WatchTarget, shown: Shown): Promise<Reply> {
   const watch = call.by.watch(target, { as: 'bytes', signal: call.signal, initial: true })

@@ -30,5 +30,5 @@ export class Leases {
   }
 }
 
-/** The length of the key keeps 'a' with 'bc' apart from 'ab' with 'c'. */
+/** Without the length of the key, key 'a' with id 'bc' and key 'ab' with id 'c' would have the same name. */
 export const holdName = (key: Uint8Array, id: string) => `${key.length}:${binary(key)}${id}`

@@ -37,7 +37,7 @@ export interface AcquireBody {
 export interface HoldBody {
   readonly id: string
   readonly token: number
-  /** In ms. Undefined means the lease of the acquisition. */
+  /** In ms. Undefined means the lease with which the hold was acquired. */
   readonly lease: number | undefined
 }
 

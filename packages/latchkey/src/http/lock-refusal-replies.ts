@@ -38,8 +38,8 @@ export function throwIfLeaderless(port: LockPort, key: Uint8Array, waitedMillis:
 }
 
 /**
- * ERR_NOT_OWNER if another caller holds the lock, or if the same id holds it with a later token. Otherwise
- * the error is ERR_LOCK_LOST.
+ * Returns ERR_NOT_OWNER if another caller holds the lock, or if the same id holds the lock with a later
+ * token. Otherwise returns ERR_LOCK_LOST.
  */
 export function lostHold(
   owner: OwnerResult,

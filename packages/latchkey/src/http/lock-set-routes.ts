@@ -64,8 +64,8 @@ export class LockSetRoutes {
   /**
    * The answer says for how long the caller may rely on the set, counted from the caller's HTTP request. But
    * promisedMillis counts from the last command of this member, which was sent `waitedMillis` after the first
-   * command. So the member adds this time, divided by `rate`, because the caller's clock may be slower than
-   * the clock of this member.
+   * command. So the member adds `waitedMillis`. The member first divides this time by `rate`, because the
+   * caller's clock may be slower than the member's clock.
    */
   #granted(
     call: Call,

@@ -150,7 +150,7 @@ export class HttpRequestHandler {
       return { name, reply: await this.#handlers[id](call, place.key) }
     } catch (error) {
       const reply = errorReply(this.#reasonOf(error))
-      // After the caller has disconnected, an error is no bug.
+      // An error after the caller has disconnected is not a bug, so the member does not log the error.
       if (!isLatchkeyError(error) && reply.status === 500 && !end.signal.aborted) this.#ports.failed(error)
       return { name, reply }
     }
@@ -279,8 +279,8 @@ const tooManyClients = () =>
   )
 
 /**
- * Before a request to another site, a browser sends OPTIONS. A header then names the method of the later
- * request.
+ * Returns the method of the request that the caller wants to make. Before a request to another site, a
+ * browser sends OPTIONS, with the method of the later request in a header.
  */
 function meant({ headers }: IncomingMessage, method: string): string {
   return method === 'OPTIONS' ? (headers['access-control-request-method'] ?? method) : method

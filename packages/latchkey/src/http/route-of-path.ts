@@ -8,12 +8,12 @@ import { isStream, ROUTE_IDS, type Route, type RouteId, routeAt } from './route-
 export interface Place {
   readonly path: string
   /**
-   * The decoded part of the request's path that stands in the place of the name in braces. Empty if the route
-   * has no name in braces.
+   * The decoded part of the request's path at the place of a name in braces, such as {key}. Empty if the
+   * route's path has no such name.
    */
   readonly key: Uint8Array
   readonly routes: Readonly<Record<string, RouteId>>
-  /** HEAD is allowed with GET, unless the answer is a stream. */
+  /** The allowed methods. A path with GET also allows HEAD, except if the answer to GET is a stream. */
   readonly methods: readonly string[]
 }
 
@@ -71,8 +71,8 @@ export function placeOf(path: string, method: string): Place | undefined {
 }
 
 /**
- * Every route of a semaphore has a verb. A semaphore's path without a verb is answered with 405, and the
- * answer names POST.
+ * Every route of a semaphore ends with a verb, such as ':acquire'. If the path of a semaphore has no verb,
+ * the member answers with status 405 and names POST.
  */
 const withoutVerb = ([first]: readonly Template[]): Template | undefined =>
   first && { ...first, routes: {}, methods: ['POST'] }

@@ -2,7 +2,7 @@
 // Each source of calls (`CallSource`) is counted separately.
 //
 // Laws
-//   - To count a request costs two additions. The clock is read for one request in SAMPLE.
+//   - The member counts a request with two additions, and reads the clock for one request in SAMPLE.
 //   - The labels of metrics are a fixed set: a kind or a code that this build does not know counts as
 //     'other'. Without this law: a stranger sends a million kinds, and each kind stays in the metrics for
 //     ever.

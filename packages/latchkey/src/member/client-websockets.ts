@@ -213,8 +213,8 @@ export class ClientWebSockets {
     socket.send(encodeWelcome({ ok: true, version: CLIENT_WIRE.most, clusterId: this.#ports.clusterId() }))
     const outbox = this.#outbox(socket, () => clientConnection.close())
     const clientConnection = this.#ports.clientConnection(
-      // A release on another connection can cause a reply on this connection, because it grants a lock to
-      // this client. If the reply throws an error, only this connection must end.
+      // A release by another client can grant a lock to this client. The member then sends this reply while
+      // it handles the other client's request. If the reply throws an error, only this connection must end.
       this.#guard(socket, (reply: LinkReply) => outbox.tell(reply)),
       identity,
     )

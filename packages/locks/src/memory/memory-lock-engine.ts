@@ -28,8 +28,8 @@ export interface MemoryOptions<S extends 'bytes' | 'string' = 'bytes'> extends E
 
 export interface MemoryLocks<S extends 'bytes' | 'string' = 'bytes'> extends EngineLocks<S> {
   /**
-   * Throws ERR_FENCED if the lock is not held with that token at this moment. Write directly after the call,
-   * without an `await` between: then no other code runs between the check and the write.
+   * Throws ERR_FENCED if the lock is not held with that token at this moment. Make your write directly after
+   * this call, without an `await` between the two. Then no other code runs between the check and your write.
    */
   guard(hold: { readonly key: string | Uint8Array; readonly token: number }): void
 }
@@ -50,7 +50,7 @@ export function memoryLocks<S extends 'bytes' | 'string' = 'bytes'>(
   }
 }
 
-/** Each call runs within one turn of the event loop, so it is one atomic step. */
+/** Each method does its whole work in one turn of the event loop, so no other code sees half of a change. */
 export const memoryEngine = (memory: LockMemory): LockEngine => ({
   capabilities: CAPABILITIES,
   take: async (request) => memory.take(request),

@@ -51,7 +51,7 @@ export const LATCHKEY: Capabilities = {
 }
 
 /**
- * Opens locks at an address. Every kind of address gives the same lock objects.
+ * Opens locks at an address. Every kind of address gives lock objects with the same methods.
  * ```ts
  * await using engine = await locks(process.env.LOCKS ?? 'memory:')
  * await using hold = await engine.locks.acquire('orders/42', { lease: '10s' })
