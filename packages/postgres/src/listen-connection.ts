@@ -1,5 +1,5 @@
-// Driver: owns the connection that listens for notifications (LISTEN). The connection is opened when the
-// first caller waits, and opened again when it is lost.
+// Driver: owns the connection that listens for notifications (LISTEN). This file opens the connection when
+// the first caller waits, and opens a new connection after each loss.
 
 import type { Clock, Timer } from '@latchkey/base'
 import { channelOf } from './sql-schema.js'

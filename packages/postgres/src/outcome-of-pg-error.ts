@@ -16,7 +16,7 @@ const AWAY = new Set(['57P01', '57P02', '57P03', '53300', '25006', '53100', '532
 const MISSING = new Set(['42P01', '42883', '3F000'])
 const TOO_MANY = '53400'
 
-/** With these error codes of Node, pg made no connection, so it sent no statement. */
+/** With these error codes of Node, pg made no connection, so no statement was sent. */
 const NO_CONNECTION = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',

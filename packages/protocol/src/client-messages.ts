@@ -6,7 +6,7 @@ import type { PartyResult, PartyTicket } from './latch-and-barrier-operations.js
 
 /**
  * The versions of the client protocol that this build supports, from `least` to `most`. A member refuses a
- * client if no version is in the ranges of both.
+ * client if the range of the client and the range of the member have no common version.
  */
 export const CLIENT_WIRE = { least: 1, most: 1 } as const
 
@@ -120,16 +120,16 @@ export interface AnswerReply {
   readonly kind: 'answer'
   readonly id: number
   /**
-   * In ms, the cluster time that the leader gave to the answer. The client computes from it an upper bound of
-   * the present cluster time (CT5 in docs/locks.md, where this time is `L`). 0 if the answer does not prove
-   * that its sender was the leader, for example if the answer was stored at an earlier attempt.
+   * In ms, the cluster time that the leader gave to the answer. The client computes from this time an upper
+   * bound of the present cluster time (CT5 in docs/locks.md, where this time is `L`). 0 if the answer does
+   * not prove that its sender was the leader, for example if the answer was stored at an earlier attempt.
    */
   readonly time: number
   /** The answer as a list, or in the encoded form that the state machine stores. */
   readonly answer: Answer | Uint8Array
   /**
-   * True if no member has executed the request. The client may then send it again to any member. `answer` is
-   * then an error with the reason.
+   * True if no member has executed the request. The client may then send the request again to any member.
+   * `answer` is then an error with the reason.
    */
   readonly never: boolean
 }

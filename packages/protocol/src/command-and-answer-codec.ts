@@ -73,7 +73,7 @@ const PROTOCOL = ERROR_CODES.indexOf('ERR_PROTOCOL')
 
 export const okAnswer = (result: unknown): Answer => [0, result]
 
-/** The message and the options have defaults in the table of errors. */
+/** A missing message or option gets its default from the table of errors. */
 export function errorAnswer(code: ErrorCode, message?: string, options: ErrorOptions = {}): Answer {
   const row = ERRORS[code]
   return [

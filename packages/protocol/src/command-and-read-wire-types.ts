@@ -306,7 +306,7 @@ export type Read =
   | readonly [read: typeof READ.revision]
   /**
    * Reads the holds of all locks in [start, end). null means no limit on that side. A watch of locks begins
-   * with this read, and then receives the changes after it. Answer: a LockStateResult.
+   * with this read, and then receives the changes after this state. Answer: a LockStateResult.
    */
   | readonly [read: typeof READ.lockState, start: Key | null, end: Key | null]
   | readonly [read: typeof READ.lockHistory, key: Key]

@@ -1,5 +1,5 @@
 // Rule: limits how many rows and ranges one command names. Members check the limit when they receive, forward
-// and apply a command. The check before applying is needed, because a log may contain a command that no
+// and apply a command. Members check again before they apply, because a log may contain a command that no
 // member has checked. kv/src/rules/work-limit-per-command.ts limits the work that depends on stored rows.
 //
 // Law: every member refuses the same command with the same message, because the stored answer to a command is

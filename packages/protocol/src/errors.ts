@@ -250,8 +250,8 @@ export class LatchkeyError extends Error {
   /** For ERR_NOT_OWNER, this is the holder of the lock. */
   declare readonly owner?: Owner
   /**
-   * For ERR_WRONG_CLUSTER, if the given addresses lead to different clusters. Each property has the id of a
-   * cluster as its name, and the addresses of this cluster as its value.
+   * ERR_WRONG_CLUSTER has this field if the given addresses lead to different clusters. Each property has the
+   * id of a cluster as its name, and the addresses of this cluster as its value.
    */
   declare readonly clusters?: Readonly<Record<string, readonly string[]>>
   /**

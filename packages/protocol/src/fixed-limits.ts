@@ -157,7 +157,7 @@ export const CAPS = {
   sessionAnswerBytes: 4 * MiB,
   /**
    * The most events, and the most bytes of events, that a member keeps for watches. Beyond a limit the oldest
-   * events are dropped.
+   * events are dropped. A watch that needs a dropped event fails with ERR_COMPACTED.
    */
   events: 100_000,
   eventBytes: 64 * MiB,

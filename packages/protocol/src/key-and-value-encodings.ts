@@ -24,7 +24,10 @@ export type ValueAs<A extends As, T = unknown> = A extends 'bytes'
   : A extends 'string'
     ? string
     : T
-/** The type of a value that a caller may put. Under `json` and `msgpack` it is any type except undefined. */
+/**
+ * The type of a value that a caller may put. Under `json` and `msgpack` the value may have any type except
+ * undefined.
+ */
 export type ValueIn<A extends As> = A extends Parsed ? NonNullable<unknown> | null : Bytes
 
 /**
@@ -36,7 +39,7 @@ export interface Decoding {
   readonly onUndecodable: OnUndecodable
   /**
    * The prefix of the `sub`, or empty for the store itself. Stored keys begin with the prefix, and callers of
-   * the `sub` do not see it.
+   * the `sub` do not see the prefix.
    */
   readonly prefix: Uint8Array
 }

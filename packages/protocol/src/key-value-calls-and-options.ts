@@ -176,7 +176,10 @@ export interface WatchTarget {
 export interface WatchEvent<A extends As = 'bytes', T = unknown> {
   revision: number
   type: 'put' | 'delete'
-  /** Why the cluster deleted the key: its ttl has expired, or its session has ended. */
+  /**
+   * Why the cluster deleted the key: its ttl has expired, or its session has ended. Undefined if a call
+   * deleted or put the key.
+   */
   reason?: 'expired' | 'session' | undefined
   key: KeyAs<A>
   value: ValueAs<A, T> | undefined

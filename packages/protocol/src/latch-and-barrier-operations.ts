@@ -24,8 +24,8 @@ export type PartyTicket = readonly [of: PartyOf, name: Name, id: string]
 
 export type PartyCommand =
   /**
-   * Creates a latch. With count 0 the latch is open. Answer: false if a latch of that name exists. The
-   * existing latch does not change.
+   * Creates a latch. With count 0 the latch is open. Answer: true. If a latch of that name exists, the answer
+   * is false, and the existing latch does not change.
    */
   | readonly [op: typeof PARTY_OP.createLatch, name: Name, count: number]
   /** Counts a latch down by `by`. Answer: the remaining count, or null if the latch does not exist. */

@@ -1,8 +1,8 @@
 // Types: the results of lists and watches, with their revisions.
 
 /**
- * The result of `scan`: an array with the revision of the read. JSON and loops ignore the property
- * `revision`.
+ * The result of `scan`: an array with the revision of the read. JSON.stringify and `for ... of` ignore the
+ * property `revision`.
  */
 export type AtRevision<Row> = Row[] & { readonly revision: number }
 

@@ -39,7 +39,7 @@ export const KEEP_LEASE_FAIL = Number.MAX_SAFE_INTEGER
 /** The answer to a request of a lock: the present holder of the lock, and the outcome of the request. */
 export interface Owner {
   id: string
-  /** The end of the lease in cluster time, like `nowMillis`. Do not compare it with a wall clock. */
+  /** The end of the lease in cluster time, like `nowMillis`. Do not compare this time with a wall clock. */
   deadlineMillis: number
   /**
    * After a successful acquire, a negative number that tells the kind of success (see the constants above).

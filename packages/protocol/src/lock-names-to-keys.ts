@@ -1,13 +1,13 @@
 // Rule: converts names of locks, semaphores, elections and web locks into keys of one common table, because
-// one set of rules serves all four.
+// the same rules apply to all four.
 //
 //   lock       name, or 0xff 0x00 | name if the name begins with 0xff
 //   semaphore  0xff 0x01 | name
 //   election   0xff 0x02 | name
 //   web lock   0xff 0x03 | name
 //
-// UTF-8 text never has a byte 0xff, so the key of nearly every lock is its name. Two objects of different
-// kinds, or with different names, never have the same key.
+// The sign | joins bytes. UTF-8 text never has a byte 0xff, so the key of nearly every lock is its name. Two
+// objects of different kinds, or with different names, never have the same key.
 
 import { CAPS } from './fixed-limits.js'
 import { shownKey } from './value-in-errors.js'

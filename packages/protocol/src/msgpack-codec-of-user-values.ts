@@ -1,11 +1,11 @@
 // Door: encodes and decodes the values of `as: 'msgpack'` with msgpackr. Dates, Maps, Sets, typed arrays and
 // bigints are decoded to the same types.
 //
-// Law (VA1): stored bytes are checked before msgpackr gets them, because they may come from an attacker. The
-// check compares each length with the rest of the bytes, limits the depth, and accepts only extensions that
-// `packValue` writes. Without this law, an attacker with the right to write could put a few bytes that define
-// one of msgpackr's records. Every reader would then compile a function that the attacker chose. Or the
-// attacker could put a value that contains itself, and every reader would read without end.
+// Law (VA1): stored bytes may come from an attacker, so this file checks the bytes before msgpackr gets them.
+// The check compares each length with the rest of the bytes, limits the depth, and accepts only extensions
+// that `packValue` writes. Without this law, an attacker with the right to write could put a few bytes that
+// define one of msgpackr's records. Every reader would then compile a function that the attacker chose. Or
+// the attacker could put a value that contains itself, and every reader would read without end.
 //
 // Law (VA2): a value is either stored completely or refused. A value that MessagePack cannot represent gives
 // a TypeError that names the value.
@@ -112,7 +112,7 @@ const unfit = (name: string, what: string) =>
 /** Throws a TypeError if the bytes are incomplete, or if `packValue` does not write such bytes. */
 export function unpackValue(bytes: Uint8Array): unknown {
   walk(bytes)
-  // msgpackr gets a Uint8Array, because for a Buffer it would return byte values as Buffers.
+  // msgpackr gets a Uint8Array. From a Buffer, msgpackr would return byte values as Buffers.
   return packer.unpack(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength))
 }
 

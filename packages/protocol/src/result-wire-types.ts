@@ -20,9 +20,9 @@ export type OwnerResult = readonly [
   now: number,
 ]
 /**
- * With `queued` the caller is in the queue. `obstacle` says why the caller neither holds the lock nor waits:
- * the semaphore has another number of permits, the caller would wait for itself, or flows would wait for each
- * other.
+ * With `queued` the caller is in the queue. `obstacle` says why the caller neither holds the lock nor waits.
+ * Either the semaphore has another number of permits, or the caller would wait for itself, or flows would
+ * wait for each other.
  */
 export type TryLockResult = readonly [owner: OwnerResult, queued: boolean, obstacle?: ObstacleResult]
 export type ObstacleResult =

@@ -85,8 +85,8 @@ export interface SnapshotResult {
 }
 /**
  * Calls that change the members of the cluster. These calls need the admin right. While another change is
- * under way they fail with ERR_CONFIG_CHANGE_IN_PROGRESS, which is retryable. docs/operations.md shows how to
- * combine the calls.
+ * under way, these calls fail with ERR_CONFIG_CHANGE_IN_PROGRESS, which is retryable. docs/operations.md
+ * shows how to combine the calls.
  */
 export interface MemberCalls {
   /** Adds a member as a learner. A learner follows the leader and does not vote. */

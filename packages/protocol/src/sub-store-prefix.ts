@@ -3,14 +3,14 @@
 //
 // Laws
 //   SV1  No call of a sub reads or changes a key or a lock outside its prefix. Without this law: a service
-//        clears its own part of the store with a deleteRange without an upper bound, and the part of its
-//        neighbour is gone.
+//        clears its own part of the store with a deleteRange without an upper bound. The part of another
+//        service is gone too.
 //   SV2  A caller of a sub never sees the prefix: not in results, not in events and not in errors.
 //
-// The constructor of a new kind of named object must take the prefix: in packages/lock as a part of
-// LockServices, elsewhere as a part of a Decoding. Each name from a caller must go through `keyArg(prefix,
-// name)` of packages/lock, or through `keyBelow(prefix, key)`. Each returned name must go through
-// `toUserKey(key, decoding)`.
+// The constructor of a new kind of named object must take the prefix. In packages/lock, the prefix is a part
+// of LockServices. Elsewhere, the prefix is a part of a Decoding. Each name from a caller must go through
+// `keyArg(prefix, name)` of packages/lock, or through `keyBelow(prefix, key)`. Each returned name must go
+// through `toUserKey(key, decoding)`.
 
 import { copyBytes, prefixEnd } from '@latchkey/base'
 import { CAPS } from './fixed-limits.js'

@@ -1,8 +1,8 @@
 // Door: reads and writes the traceparent of W3C Trace Context, level 1: the ids of a trace and of a span.
 //
 // Law (OB3): only a complete traceparent of version 00 is accepted, which always has the same length. Without
-// this law, a stranger could send a megabyte of text as the id of a trace, and each log line of the request
-// would repeat the text.
+// this law, a stranger could send a megabyte of text as the id of a trace. Each log line of the request would
+// repeat the text.
 
 interface TraceIds {
   /** 32 digits in hex, not all 0. */

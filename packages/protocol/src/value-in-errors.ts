@@ -1,6 +1,9 @@
 // Rule: describes any value in an error message, in a few characters.
 
-/** Calls no method of the value, because a stranger may have sent the value. */
+/**
+ * Calls no method of an object. A stranger may send an object such as { toString: 1 }, and String() would
+ * throw an error.
+ */
 export const show = (value: unknown): string => {
   if (typeof value === 'string')
     return value.length > 40 ? `${JSON.stringify(value.slice(0, 40))}...` : JSON.stringify(value)

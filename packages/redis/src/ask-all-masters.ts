@@ -24,7 +24,7 @@ export class Votes<T> {
     return this.count(isFor) >= this.quorum
   }
 
-  /** True if so many other answers have arrived that a majority for `isFor` is no longer possible. */
+  /** True if so many answers fail the test `isFor` that a majority can no longer pass the test. */
   lacks(isFor: (answer: T) => boolean): boolean {
     return this.answers.length - this.count(isFor) > this.of - this.quorum
   }

@@ -1,5 +1,6 @@
 // Driver: the lock engine on several independent Redis masters, by Redlock's algorithm. A caller holds a lock
-// when a majority of the masters has granted it, and until the first of these grants ends.
+// as soon as a majority of the masters has granted the lock. The hold ends before the first of these grants
+// ends.
 //
 // Laws:
 // - A hold lasts for its lease, less the allowed drift of the clocks. This time begins before the caller
@@ -8,8 +9,8 @@
 // - A caller without a majority gives its votes back immediately. Without this law: three callers that have
 //   one master each block each other for a whole lease. A refused caller asks again after a random time, so
 //   that the callers do not collide again.
-// - A master extends a hold only if it still has the hold's id. A master that has lost the hold does not get
-//   it again, because this master may have voted for another caller meanwhile.
+// - A master extends a hold only if it still has the hold's id. If a master has lost the hold, a renewal does
+//   not give the hold back to this master, because the master may have voted for another caller meanwhile.
 // - This process counts the acquires of a reentrant lock itself. Without this law: a master misses an
 //   acquire, counts too few acquires, and ends the hold at an early release.
 
@@ -149,8 +150,8 @@ export class QuorumEngine implements LockEngine {
     )
     if (votes.answers.length < votes.quorum) throw votes.failure()
     this.#lose(key, id)
-    // Each master ended the hold after `begun` and before its answer. So `begun` is not later than the end of
-    // the hold at any master.
+    // The answer names `begun` as the time of the release. Each master ended the hold after this time, so a
+    // hold that was in force at `begun` counts as released, and not as expired.
     const now = begun
     if (own !== undefined && now <= own.deadline && votes.has(wasOwn))
       return { now, code: 'RELEASED', hold: own }

@@ -6,9 +6,9 @@
 // other caller gets a majority.
 //
 // Law: each attempt of a caller without a hold uses a new vote id at the masters (EN1). Without this law: a
-// waiter tries again while the votes of its last attempt are still being given back. The late return of an
-// old vote removes a new vote. A second caller then gets a majority while the first caller still holds the
-// lock.
+// waiter tries again under the same id, while the votes of its last attempt are still being given back. The
+// late return of an old vote removes a new vote. A second caller then gets a majority while the first caller
+// still holds the lock.
 
 import { binary, newId } from '@latchkey/base'
 

@@ -4,12 +4,12 @@
 //
 // Laws
 // - When the caller's connection closes, the member releases the holds of its session and ends the session's
-//   waits (C74). Without this law: a script with a lease of an hour is killed after a minute, and the next
-//   script waits for the rest of the hour.
+//   waits (C74). Without this law: a script with a lease of an hour is killed after a minute. The next script
+//   waits for the rest of the hour.
 // - The session renews no lease. Without this law: a machine loses its network, and TCP notices the loss only
 //   after a quarter of an hour. Until then the lock stays held, although its lease is ten seconds.
-// - When the member stops, it releases nothing (C75). Without this law: a restart of a member takes the locks
-//   from running scripts, which could renew their leases at another member.
+// - A member that stops releases no hold (C75). Without this law: a restart of a member takes the locks from
+//   running scripts, which could renew their leases at another member.
 // - The member answers for another caller's session as for a session that has ended. Without this law: a
 //   caller guesses an id, learns that the id exists, or ends the holds of another caller.
 
@@ -95,7 +95,8 @@ export class CallerSessions {
       if (reply.status === 200) this.#bind(session, ask)
       return session.isLeft ? noSession() : reply
     } catch (error) {
-      // The cluster may have granted the hold, although the request failed here.
+      // The cluster may have granted the hold, although the request failed here. So the session owns the
+      // hold.
       if (isLatchkeyError(error) && error.outcome === 'unknown') this.#bind(session, ask)
       if (session.isLeft) return noSession()
       throw session.ended.aborted ? session.ended.reason : error

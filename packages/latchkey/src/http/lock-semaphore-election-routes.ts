@@ -1,6 +1,6 @@
-// Door: the routes for locks, semaphores and elections. A caller chooses the id under which it holds a lock,
-// and the id is also the idempotency key: a second request with the same id returns the same hold. One
-// release ends the hold, even if several requests with the same id acquired the hold.
+// Door: the routes for locks, semaphores and elections. A caller chooses an id for its hold of a lock. The id
+// is also the idempotency key: a second request with the same id returns the same hold. One release ends the
+// hold, even if several requests with the same id acquired the hold.
 
 import {
   type Command,

@@ -109,7 +109,7 @@ async function change(
 }
 
 /**
- * If-Match: "7" means that the key must have revision 7. If-Match: * means that the key must exist, and
+ * If-Match: "7" means that the key must have modRevision 7. If-Match: * means that the key must exist, and
  * If-None-Match: * means that the key must not exist.
  */
 function conditionOf(call: Call): Wanted | undefined {

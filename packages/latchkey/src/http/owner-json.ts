@@ -22,7 +22,8 @@ export function contextJson(context: ContextArg): object {
 }
 
 /**
- * Returns for how many ms, counted from the sending of its request, the caller may rely on its hold.
+ * Returns for how many ms the caller may rely on its hold, counted from the moment at which the caller sent
+ * its request.
  * Law (CT5, docs/locks.md): the caller sends its request at its local time s. `entryTime` is the cluster time
  * of the request's log entry, which the leader made after s. At a local time t, the cluster time is at most
  * entryTime + (t - s) * rate. So the lease has not ended while t - s is less than the result. If the request

@@ -8,13 +8,14 @@ import type { RequestBodyBytes } from './http-route-dependencies.js'
 
 /**
  * In bytes. If a body is too large, the member still reads and discards up to this many bytes of the body
- * before it refuses the body. Many callers read a refusal only after they have sent everything.
+ * before it refuses the body. Many callers read a refusal only after they have sent the whole body.
  */
 const MOST_DISCARDED = 16 * 1024 * 1024
 
 /**
- * Rejects with ERR_TOO_LARGE if the body has more than `most` bytes. Rejects with ERR_BUSY if
- * unfinished-messages-limit.ts ends this connection. After a rejection, the rest of the body is discarded.
+ * Rejects with ERR_TOO_LARGE if the body has more than `most` bytes. Rejects with TooSlow if the body arrives
+ * too slowly, and with ERR_BUSY if the member has too many bytes of incomplete bodies. After a rejection, the
+ * rest of the body is discarded.
  */
 export function readBody(
   request: IncomingMessage,

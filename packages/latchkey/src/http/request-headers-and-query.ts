@@ -115,7 +115,7 @@ export function afterOption(call: Call): Uint8Array | undefined {
   return bytesOption(call, 'after')
 }
 
-/** The inverse of afterOption, for keys of any bytes. */
+/** Converts a key of any bytes into the text from which afterOption gets the key back. */
 export function nextOf(key: Uint8Array): string {
   const text = Buffer.from(key).toString('utf8')
   const isText = Buffer.from(text).equals(key) && !text.startsWith(IN_BASE64)

@@ -1,5 +1,5 @@
 // Rule: the JSON schemas of the parameters, bodies and answers of the HTTP routes.
-// long: the schemas share their parts
+// long: this file is not split, because its schemas share their parts
 
 import { CAPS } from '@latchkey/protocol'
 

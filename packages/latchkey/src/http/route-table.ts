@@ -1,6 +1,6 @@
 // Rule: the table of all HTTP routes. The router, the checks of queries and bodies, the rights, the answers
 // 404 and 405, and the OpenAPI document all use this table.
-// long: one table is easier to read than several
+// long: this file is not split, because one table is easier to read than several
 
 import type { Right } from '../member/identity-and-rights.js'
 import { ANSWERS, BODIES, PARAMETERS, type RouteBody, type Schema } from './route-schemas.js'

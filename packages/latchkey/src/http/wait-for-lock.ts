@@ -147,8 +147,8 @@ export class LockWait {
     if (state === 'granted' && owner !== null) return this.#confirm(owner)
     if (state === 'queued' && !this.#isMoved) return undefined
     this.#isMoved = false
-    // This request renews a place that still exists, and gives the place to the new session. If the place has
-    // ended with its session, or the grant has expired, the request joins the queue again.
+    // If the caller's place in the queue still exists, this request gives the place to the new session. If
+    // the place has ended with the old session, or the grant has expired, the request joins the queue again.
     const [again, queued] = await this.#enqueue(until)
     return queued || !isGranted(again) ? undefined : again
   }

@@ -54,7 +54,7 @@ export interface ClientConnectionPorts {
   readonly tracer: RequestTracer | undefined
   tell(reply: LinkReply): void
   readonly identity: Identity
-  /** From this call on, the client connection gets the grants of the session. */
+  /** From this call on, the client connection gets the grants and the ends of waits of the session. */
   attach(session: number, clientConnection: ClientConnection): void
   ended(clientConnection: ClientConnection): void
 }
@@ -162,8 +162,8 @@ export class ClientConnection implements Link {
     // For a session of another identity, the answer is that the session has ended. So a client with a new
     // token opens a new session.
     if (this.#isOthers(command.session)) return this.#answer(id, 0, SESSION_OVER_ANSWER)
-    // Nearly all writes are plain puts. The state machine decodes them, so no check here decodes them a
-    // second time.
+    // Nearly all writes are plain puts. The state machine decodes each plain put, so this function does not
+    // decode the put a second time.
     const isPlain = isPlainPut(body)
     if (isPlain && !isLimited(identity)) {
       this.#handOn(command, false)

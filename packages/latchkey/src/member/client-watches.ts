@@ -21,7 +21,7 @@ export class ClientWatches {
   readonly #tell: (reply: LinkReply) => void
   readonly #open = new Map<number, Watch>()
   /**
-   * The watches that wait for the leader's confirmation that it still leads. The value is the number of
+   * The watches that begin as soon as the leader has confirmed its leadership. The value is the number of
    * events that the client has asked for meanwhile.
    */
   readonly #opening = new Map<number, number>()

@@ -1,6 +1,6 @@
 // Door: the WebSockets of clients. First comes the handshake with the cluster's name, credentials and the
 // protocol's version, then the frames with requests. The member checks the whole frame before it uses any
-// part of it.
+// part of the frame.
 
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -78,7 +78,7 @@ const WHY_ENDED: Readonly<Record<WhyEnded, string>> = {
 
 /**
  * In ms. A refused client has this long to answer the close frame. The types of the library ws lack this
- * option, so a spread adds it.
+ * option, so a spread adds the option.
  */
 const CLOSE_OPTIONS = { closeTimeout: REFUSED_MS }
 

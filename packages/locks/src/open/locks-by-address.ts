@@ -1,6 +1,6 @@
 // Driver: opens the lock engine that belongs to an address, for example redis://host or postgres://host. The
-// package of an engine is loaded only when an address needs it, so a program installs only the packages of
-// the engines that it uses.
+// package of an engine is loaded only when an address needs this engine. So a program installs only the
+// packages of the engines that it uses.
 
 import type { Capabilities, EngineLocks } from '@latchkey/lock'
 import { memoryLocks } from '../memory/memory-lock-engine.js'
