@@ -53,7 +53,7 @@ export interface PostgresLocks<S extends 'bytes' | 'string' = 'bytes'> extends E
 const OPTIONS = knownNames(...ENGINE_OPTIONS, 'pool', 'table', 'listen')
 const PRUNED_AFTER = 60 * 60 * 1000
 
-/** Returns locks in a table of your own database. Call `migrate()` once. */
+/** Returns locks in a table of your own database. Call `migrate()` once, to create the table. */
 export function postgresLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: PostgresOptions<S>,
 ): PostgresLocks<S> {

@@ -21,8 +21,8 @@ import { show } from '@latchkey/protocol'
  */
 const BEHIND_GUARD = 100
 /**
- * How long a statement waits for a lock on a row. A caller waits 5 s for one attempt, and a statement must
- * not run longer than its caller waits.
+ * How long a statement waits for a lock on a row before the statement fails. A caller waits 5 s for one
+ * attempt, and a statement must not run longer than its caller waits.
  */
 const LOCK_TIMEOUT = '3s'
 

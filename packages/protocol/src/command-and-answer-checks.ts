@@ -99,7 +99,10 @@ const lockBound = bytes(0, KIND_BYTES + CAPS.keyBytes + 1, 'a bound')
 const data = bytes(0, CAPS.valueBytes, 'a value')
 const token = whole(0, MOST, 'a token')
 const lease = whole(CAPS.minLease, CAPS.maxLease, 'a lease')
-/** The most characters of a holder's id. The client counts bytes, so the client's check is stricter. */
+/**
+ * The most characters of a holder's id. The client limits the bytes of the id to the same number, so the
+ * client refuses more ids.
+ */
 const ID_LENGTH = CAPS.keyBytes
 const holder = text(1, ID_LENGTH, 'an id')
 const lockKey: Check = wrongLockKey

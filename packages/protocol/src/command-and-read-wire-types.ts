@@ -1,6 +1,5 @@
-// Types: commands and reads on the wire. Each is a list that begins with the number of the operation. A
-// command goes into the log with the bytes that the client has sent. Reads never enter the log.
-// result-wire-types.ts has the results.
+// Types: commands and reads on the wire. Each is a list that begins with the number of the operation. The log
+// stores commands in this encoding. Reads never enter the log. result-wire-types.ts has the results.
 
 import { PARTY_OP, PARTY_READ, type PartyCommand, type PartyRead } from './latch-and-barrier-operations.js'
 

@@ -70,8 +70,8 @@ export const CAPS = {
   unansweredRequests: 16,
   /**
    * The most bytes of incomplete WebSocket messages and HTTP bodies at one member. Beyond the limit the
-   * member closes a connection that has more than an equal share of these bytes. Each incomplete message must
-   * grow by `unfinishedBytesASecond`, measured over 5 s.
+   * member closes a connection that has more than an equal share of these bytes. The member also closes a
+   * connection whose incomplete message grows by less than `unfinishedBytesASecond`, measured over 5 s.
    */
   unfinishedBytes: 64 * MiB,
   unfinishedBytesASecond: 64 * KiB,

@@ -18,7 +18,7 @@ export type Parsed = 'json' | 'msgpack'
 export type OnUndecodable = 'error' | 'bytes'
 
 export type KeyAs<A extends As> = A extends 'bytes' ? Uint8Array : string
-/** The type of a returned value. `T` is the type of parsed values, as the caller knows it. */
+/** The type of a returned value. Under `json` and `msgpack`, the caller chooses this type as `T`. */
 export type ValueAs<A extends As, T = unknown> = A extends 'bytes'
   ? Uint8Array
   : A extends 'string'

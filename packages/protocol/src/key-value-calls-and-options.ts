@@ -319,7 +319,7 @@ export interface KeyValueCalls<S extends As = 'bytes'> {
   delete(key: Bytes, options?: WriteOptions): Promise<number>
   /** Deletes all keys in one atomic step. Resolves to the number of keys that existed. */
   deleteAll(keys: readonly Bytes[], options?: WriteOptions): Promise<number>
-  /** Deletes any number of keys from `start` to before `end`, and resolves to their number. */
+  /** Deletes all keys from `start` up to but not including `end`. Resolves to the number of deleted keys. */
   deleteRange(start: Bytes, end: Bytes, options?: WriteOptions): Promise<number>
   /**
    * Applies all steps in one atomic step. Resolves to the results in the order of the steps. A result is true

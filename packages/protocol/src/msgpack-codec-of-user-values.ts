@@ -13,7 +13,10 @@
 import { Packr, addExtension } from 'msgpackr/pack'
 import { show } from './value-in-errors.js'
 
-/** A Map for msgpackr. Without this extension msgpackr returns only plain objects or only Maps. */
+/**
+ * Contains the entries of a Map for msgpackr. Without this extension, msgpackr would decode a Map as a plain
+ * object.
+ */
 class MapEntries {
   readonly entries: readonly unknown[]
 

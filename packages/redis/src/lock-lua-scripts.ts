@@ -11,6 +11,7 @@
 // - queue:KEY: the waiters of the lock, sorted by place.
 // - until:KEY: the waiters of the lock, sorted by the time at which they leave the queue.
 // - info:KEY: for each waiter of the lock, the start of its wait and its context.
+//
 // No key has a time to live, because only the scripts decide what has ended. So a server that evicts only
 // keys with a time to live keeps all of these keys.
 //

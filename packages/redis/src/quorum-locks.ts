@@ -35,8 +35,8 @@ const MOST_MASTERS = 9
 /**
  * Returns locks by Redlock's algorithm on several independent masters. These locks have NO fencing. If a
  * holder pauses between the check of its hold and its write, the next holder may write at the same time. No
- * system can then refuse the write of the first holder. Use these locks only for work that may rarely be done
- * twice. For other work, use an engine whose `capabilities.fencing` is 'enforced'.
+ * system can then refuse the write of the first holder. Use these locks only for work that does no harm if it
+ * is sometimes done twice. For other work, use an engine whose `capabilities.fencing` is 'enforced'.
  */
 export function redisQuorumLocks<S extends 'bytes' | 'string' = 'bytes'>(
   options: RedisQuorumOptions<S>,

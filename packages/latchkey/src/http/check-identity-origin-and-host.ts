@@ -21,10 +21,11 @@ export function callerOf(
 
 /**
  * Returns true if the request comes from a web page that this member serves, such as the web console. The
- * headers Origin and Host of the request then name the same host. Law: this check alone proves nothing,
- * because a stranger can make a host name resolve to this member. So refuseOrigin also checks the host name.
- * If the console is served over https, any server on the way can serve a page for the same host name over
- * http. The browser reports such a page in Sec-Fetch-Site as another site.
+ * headers Origin and Host of the request then name the same host. Law: this check alone is not enough. A
+ * stranger can make its own host name resolve to this member, and then the stranger's page passes this check.
+ * So refuseOrigin also checks the host name. If the console is served over https, any server on the way can
+ * serve a page for the same host name over http. The browser reports such a page in Sec-Fetch-Site as another
+ * site, so this function also checks that header.
  */
 export function isOwnPage(headers: IncomingHttpHeaders): boolean {
   const { origin, host } = headers

@@ -2,8 +2,8 @@
 // caller has chosen the id of the hold.
 //
 // Laws
-// - A pushed message about a grant is only a hint. The caller holds the lock after a renewal with the grant's
-//   token has succeeded. The renewal also shows the cluster that the waiter is alive.
+// - A pushed message about a grant is only a hint. The caller holds the lock only after a renewal with the
+//   grant's token has succeeded. The renewal also shows the cluster that the waiter is alive.
 // - A caller that stops waiting leaves the queue. If the lock was granted at the same moment, the command
 //   that leaves the queue also releases the lock.
 // - This file listens for pushed messages before it asks to join the queue. Without this law: the lock is

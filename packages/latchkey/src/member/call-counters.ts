@@ -23,7 +23,7 @@ import {
  * One request in this many is timed. The code uses the number as a bit mask, so it must be a power of two.
  */
 const SAMPLE = 16
-/** How many requests of one connection are timed at the same time, at most. */
+/** The most requests of one connection that are timed at the same time. Further requests are not timed. */
 const MOST_TIMED = 256
 
 /**
