@@ -90,10 +90,7 @@ const integer =
   (value) =>
     Number.isSafeInteger(value) && !Object.is(value, -0) ? null : `${what} must be a safe integer`
 const key = bytes(1, CAPS.keyBytes, 'a key')
-/**
- * A range that begins after a key starts at this key with a zero byte appended. So the start of a range may
- * be one byte longer than the longest key.
- */
+/** A range after a key starts at this key with a zero byte appended, so one byte more is allowed. */
 export const bound = bytes(0, CAPS.keyBytes + 1, 'a bound')
 const lockBound = bytes(0, KIND_BYTES + CAPS.keyBytes + 1, 'a bound')
 const data = bytes(0, CAPS.valueBytes, 'a value')
@@ -147,10 +144,7 @@ const exclusiveAttempt = places(
 const isSemaphore = (of: unknown): boolean => kindOfLockKey(of as Uint8Array) === KIND.semaphore
 const ofSemaphoreOnlyShared = (attempt: readonly unknown[]): string | null =>
   isSemaphore(attempt[1]) ? 'a semaphore is asked for permits' : null
-/**
- * A share is [wanted permits, all permits of the semaphore]. A shared hold of a lock has the share [1, 0],
- * because a lock has no permits.
- */
+/** A share is [wanted permits, all permits of the semaphore]. A shared hold of a lock has [1, 0]. */
 const sharedAttempt = (attempt: readonly unknown[]): string | null => {
   const share = attempt[9]
   if (!Array.isArray(share) || share.length !== 2) return 'a share must have 2 places'
@@ -350,9 +344,7 @@ export function checkRead(value: unknown): string | null {
   return check ? check(value) : 'no known read'
 }
 
-/**
- * Checks every element of an error. The result of a success has many forms, so the caller checks the result.
- */
+/** Checks every element of an error. The caller must check the result of a success. */
 export function checkAnswer(value: unknown): string | null {
   const code = kind(value)
   if (code === undefined) return 'an answer must be a list'

@@ -76,9 +76,7 @@ export interface KeyValue<A extends As = 'bytes', T = unknown> {
   key: KeyAs<A>
   value: ValueAs<A, T>
 }
-/**
- * A value with its revisions. The store numbers all its writes, and a revision is the number of a write.
- */
+/** A value with its revisions. The store numbers its writes, and a revision is the number of a write. */
 export interface EntryOfKey<A extends As = 'bytes', T = unknown> {
   value: ValueAs<A, T>
   /** The revisions of the write that created the key, and of the last write of the key. */
@@ -176,10 +174,7 @@ export interface WatchTarget {
 export interface WatchEvent<A extends As = 'bytes', T = unknown> {
   revision: number
   type: 'put' | 'delete'
-  /**
-   * Why the cluster deleted the key: its ttl has expired, or its session has ended. Undefined if a call
-   * deleted or put the key.
-   */
+  /** Why the cluster deleted the key: its ttl or its session ended. Undefined if a call changed the key. */
   reason?: 'expired' | 'session' | undefined
   key: KeyAs<A>
   value: ValueAs<A, T> | undefined
