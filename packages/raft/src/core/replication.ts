@@ -173,8 +173,9 @@ export function onHeartbeatReply(state: State, peer: Progress, m: MessageOf<'hea
   if (m.match > peer.match) acknowledged(state, peer, m.match)
   if (state.clock - peer.movedAt < state.options.heartbeat) return
   if (peer.state === 'probe') peer.probing = false
-  // In this case either an append was lost, or the member has restarted and does not know up to where its log
-  // agrees with the leader's log. An empty append finds out which index the member needs.
+  // The member has acknowledged less than the leader has sent, or now reports less than before. So either an
+  // append was lost, or the member has restarted and does not know up to where its log agrees with the
+  // leader's log. An empty append finds out which index the member needs.
   else if (peer.state === 'replicate' && (peer.match < peer.next - 1 || m.match < peer.match)) {
     peer.movedAt = state.clock
     sendAppend(state, peer, 0)

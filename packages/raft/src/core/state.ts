@@ -13,7 +13,7 @@ import type { Effect, Entry, GroupId, LogPosition, MemberId, Membership, Message
 /**
  * 'timeout': the member received no message from a leader for an election timeout. 'leader_ended': the
  * leader's process has ended. 'transfer': the leader transfers the leadership to the member. 'new_cluster':
- * the members of a new cluster have connected. The reason appears only in reports.
+ * the members of a new cluster have connected.
  */
 export type ElectionReason = 'timeout' | 'leader_ended' | 'transfer' | 'new_cluster'
 

@@ -7,7 +7,7 @@ import type { RaftNode } from './node.js'
 
 interface AutomaticMembershipChangesPorts {
   readonly node: RaftNode
-  /** Undefined if this member must not found a cluster. */
+  /** Draws the id of a new cluster. Returns undefined if this member must not found a cluster. */
   newClusterId(): string | undefined
   /**
    * Returns the incarnation (the random id of the data directory) of the process that is connected as member
