@@ -1,6 +1,6 @@
 // Rule: exports what every user of a Store needs besides the store: lock objects, errors, constants and
 // types. This package and latchkey export the same list, so that code can move from one package to the other
-// by changing its import alone.
+// if its import is changed.
 
 export type { Logger } from '@latchkey/base'
 export {

@@ -74,8 +74,8 @@ export class LeaderQuery {
     if (clock.now() < this.#pauseEnds) return
     const others = ports.addresses().filter((url) => url !== from.url)
     if (this.#next === 0) this.#next = ports.random.between(0, others.length + 1)
-    // If no other member is known, the store dials the same member again, because perhaps the connection
-    // alone is broken.
+    // If no other member is known, the store dials the same member again, because perhaps the member runs and
+    // only the connection is broken.
     const url = others[this.#next++ % others.length] ?? from.url
     if (url === undefined) return
     this.#asked = 'dialling'

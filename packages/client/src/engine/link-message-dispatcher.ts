@@ -71,7 +71,7 @@ export class LinkReports {
     // The cluster's id is empty while the member has not joined its cluster yet.
     if (leader.clusterId !== '') this.#to.bound.setCluster(leader.clusterId)
     // The report of a third member says nothing about the state that an embedded store shows. An embedded
-    // store takes this state from its own member alone.
+    // store takes this state only from its own member.
     if (live !== this.#to.activeLink.local) return this.resume()
     const before = this.#cluster
     this.#cluster = leader
@@ -113,7 +113,7 @@ export class LinkReports {
     this.#isCutOff ||= activeLink.link === undefined
     const owed = live.inflight.takeAll()
     for (const call of owed) {
-      // A call whose `live` is not this link was sent again, or waits to be sent again.
+      // A call whose `live` is not this link was already sent again, or already waits to be sent again.
       if (call.live !== live) continue
       if (call.payload.what === 'command') commands.lost(call)
       else readsAndAdmin.lost(call, reason)

@@ -2,8 +2,8 @@
 // the link closes, the router opens another link immediately.
 //
 // Laws:
-// - new requests go to `active` alone. A link that the store has left stays open until all requests on that
-//   link are answered.
+// - new requests go only to `active`, which is the link in use. A link that the store has left stays open
+//   until all requests on that link are answered.
 // - the engine is notified once of each closed link, with all unanswered requests of the link.
 // - the store leaves a member that knows no leader for a member that knows a leader. A member without a
 //   leader may be cut off, or removed from the cluster.

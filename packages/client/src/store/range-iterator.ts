@@ -30,7 +30,9 @@ import type { Engine } from '../engine/engine.js'
 import { viewLost } from '../engine/outcome-of-answer.js'
 import { withRevision } from './undecodable-value-errors.js'
 
-/** The value is null if the request was for keys alone. The revision is present if it was requested. */
+/**
+ * The value is null if the request was for keys without values. The revision is present if it was requested.
+ */
 export type Row = readonly [key: Uint8Array, value: Uint8Array | null, revision?: number]
 
 export interface OpenView {
