@@ -130,8 +130,8 @@ export type Command =
   | readonly [op: typeof OP.keepAlive]
   | readonly [op: typeof OP.closeSession]
   /**
-   * Cancels the call `number` of this session. If the call arrives later, its answer is ERR_ABORTED. Answer:
-   * true if the call was cancelled, false if it had been applied.
+   * Cancels the call `number` of this session. If this call arrives later, the answer to the call is
+   * ERR_ABORTED. Answer: true if the call was cancelled, false if the call was applied before.
    */
   | readonly [op: typeof OP.cancelCall, number: number]
   | readonly [op: typeof OP.put, guard: GuardArg, key: Key, value: Data, life?: LifeArg]

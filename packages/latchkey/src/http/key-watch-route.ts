@@ -86,8 +86,9 @@ async function* sent(watch: AsyncIterator<Event>, shown: Shown): AsyncGenerator<
 }
 
 /**
- * Only the last event of a revision gets an id. All events of one revision arrive together. So if no `next`
- * event has arrived yet, `event` is the last event of its revision.
+ * Only the last event of a revision gets an id, because a caller that reconnects continues after its last id.
+ * All events of one revision arrive together. So if no `next` event has arrived yet, `event` is the last
+ * event of its revision.
  */
 function sentEvent(event: Event, next: Event | undefined, shown: Shown): SentEvent {
   if (event.type === 'reset') return { data: event }

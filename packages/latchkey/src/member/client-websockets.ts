@@ -1,6 +1,6 @@
-// Door: the WebSockets of clients. First comes the handshake with the cluster's name, credentials and the
-// protocol's version, then the frames with requests. The member checks the whole frame before it uses any
-// part of the frame.
+// Door: the WebSockets of clients. A client first sends a handshake with the cluster's name, its credentials
+// and its protocol versions. Then the client sends frames with requests. The member checks the whole frame
+// before it uses any part of the frame.
 
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
