@@ -5,7 +5,8 @@ import { PLACE as API, render as renderApi } from '../api-doc.mjs'
 import { PLACE, builtTable, render } from '../errors-doc.mjs'
 import { lineOf, mask } from './scan.mjs'
 
-export const title = 'docs: they name only what exists, docs/errors.md and docs/api.md are current'
+export const title =
+  'docs: they name only what exists, their tables are whole, docs/errors.md and docs/api.md are current'
 
 const TOP = /^(?:packages|scripts|test|docs|\.ci)\//
 
@@ -19,9 +20,11 @@ export async function check(files, { table } = {}) {
     .flatMap((path) =>
       numbered(files.text(path)).flatMap((line) => lineProblems(files, path, line, errors, scripts)),
     )
+  const tables = files.matching(/\.md$/).flatMap((path) => shapeProblems(path, numbered(files.text(path))))
   return {
     problems: [
       ...problems,
+      ...tables,
       ...commentProblems(files),
       ...tableProblems(files, errors),
       ...apiProblems(files),
@@ -41,6 +44,24 @@ function commentProblems(files) {
             `${path}:${lineOf(text, start + said.indexOf(name))}: the comment names ${name}, which is not there`,
         ),
     )
+  })
+}
+
+const isRow = ({ text, fenced }) => !fenced && /^\s*\|/.test(text)
+
+/** A table has a line of dashes below its first row, and as many columns in each row. */
+function shapeProblems(path, lines) {
+  const columns = (line) => line.text.split(/(?<!\\)\|/).length
+  return lines.flatMap((line, i) => {
+    if (!isRow(line)) return []
+    const isFirst = i === 0 || !isRow(lines[i - 1])
+    const next = lines[i + 1]
+    if (!isFirst) {
+      if (columns(line) === columns(lines[i - 1])) return []
+      return [`${path}:${line.number}: this row of a table has more or fewer columns than the row above it`]
+    }
+    if (next !== undefined && isRow(next) && /^[\s|:-]+$/.test(next.text)) return []
+    return [`${path}:${line.number}: this table has no line of dashes below its first row`]
   })
 }
 

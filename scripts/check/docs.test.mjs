@@ -28,6 +28,8 @@ test.each([
   ['see `packages/*/src/b.ts`', "no 'packages/*/src/b.ts'"],
   ['run `npm run chekc`', "no script 'chekc'"],
   ['```\nnpm run chekc\n```', "no script 'chekc'"],
+  ['| a | b |\n| 1 | 2 |', 'no line of dashes'],
+  ['| a | b |', 'no line of dashes'],
   ['fails with `ERR_BUSSY`', 'ERR_BUSSY is not in the error table'],
 ])('%j is refused', async (text, message) => {
   expect(await problems({ 'README.md': text })).toEqual([expect.stringMatching(/^README\.md:[12]: /)])
@@ -37,10 +39,17 @@ test.each([
 test.each([
   '[x](docs/design.md#one-idea-two-words) [y](https://example.org/a) [z](packages/base)',
   'see `packages/base/src/a.ts:12`, `packages/*/src/`, `packages/<name>/src/a.ts`, `a/b`',
+  '| a \\| b | c |\n| --- | ---: |\n| 1 | 2 |\n\n```\n| 1 |\n```',
   'run `npm run check`, meet `ERR_BUSY`',
   '`[x](nowhere.md)`\n```\n[x](nowhere.md)\n```',
 ])('%j passes', async (text) => {
   expect(await problems({ 'README.md': text })).toEqual([])
+})
+
+test('each row of a table has as many columns as the row above', async () => {
+  expect(await problems({ 'README.md': '| a | b |\n| --- | --- |\n| 1 | 2 |\n| 1 |' })).toEqual([
+    'README.md:4: this row of a table has more or fewer columns than the row above it',
+  ])
 })
 
 test('a comment names a document that is there', async () => {
