@@ -1,6 +1,5 @@
-// Test: a quick run of fixed seeds and new seeds, and two equal runs of the same seed.
+// Test: a quick run of fixed seeds, and two equal runs of the same seed.
 
-import { randomInt } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { drawOptions, RAFT_WORKLOADS } from '../raft/options.js'
 import { realModules } from '../raft/raft-modules.js'
@@ -14,12 +13,7 @@ const passes = async (seed: number, workload?: (typeof RAFT_WORKLOADS)[number]) 
 }
 
 test('fixed seeds', async () => {
-  for (let seed = 1; seed <= 40; seed++) await passes(seed)
-})
-
-test('fresh seeds', async () => {
-  const first = randomInt(1, 2 ** 31)
-  for (let seed = first; seed < first + 10; seed++) await passes(seed)
+  for (let seed = 1; seed <= 50; seed++) await passes(seed)
 })
 
 describe('each workload', () => {
