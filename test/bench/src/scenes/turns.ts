@@ -1,5 +1,5 @@
 // Driver: how long one command keeps a member from everything else: the commands that take longest, one at a time.
-// In each member a timer of a millisecond tells how late it was at the most.
+// In each member a timer of a millisecond tells how late it was at the most, with and without its wait for a core.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -36,7 +36,7 @@ const ROUNDS = 3
 async function measureTurns(cluster: Cluster, folder: string, stage: Stage): Promise<void> {
   const { rows, locks } = stage.quick ? { rows: 5_000, locks: 1_000 } : { rows: 100_000, locks: 10_000 }
   const store = await connect(cluster.urls)
-  const found = new Map<string, { readonly what: string; readonly millis: number[] }>()
+  const found = new Map<string, { readonly what: string; readonly rounds: Longest[] }>()
   for (let round = 0; round < ROUNDS; round++) {
     const holder = await connect(cluster.urls)
     await fill(store, rows)
@@ -44,17 +44,22 @@ async function measureTurns(cluster: Cluster, folder: string, stage: Stage): Pro
       holder.locks.acquire(`turns/${i}`, { lease: '5m', renew: false }),
     )
     for (const [id, what, command] of commands(store, holder, rows)) {
-      const known = found.get(id) ?? { what, millis: [] }
-      known.millis.push(await longestTurn(cluster, folder, command))
+      const known = found.get(id) ?? { what, rounds: [] }
+      known.rounds.push(await longestTurn(cluster, folder, command))
       found.set(id, known)
     }
   }
   await store.close()
-  const medians = [...found].map(([id, { what, millis }]) => ({ id, what, median: quantiles(millis).p50 }))
-  for (const { id, what, median } of medians)
-    stage.fact(`turns.${id}`, `longest turn, ${what}`, round(median), 'ms')
-  const ofCommands = medians.filter(({ id }) => id !== 'idle').map(({ median }) => round(median))
-  stage.fact('turns.longest', 'longest turn of all these commands', Math.max(...ofCommands), 'ms')
+  const medians = [...found].map(([id, { what, rounds }]) => {
+    const [turn, late] = [rounds.map((one) => one.turn), rounds.map((one) => one.late)]
+    return { id, what, turn: round(quantiles(turn).p50), late: round(quantiles(late).p50) }
+  })
+  for (const { id, what, turn } of medians) stage.fact(`turns.${id}`, `longest turn, ${what}`, turn, 'ms')
+  const ofCommands = medians.filter(({ id }) => id !== 'idle')
+  const most = (each: readonly number[]) => Math.max(...each)
+  const [turn, late] = [most(ofCommands.map((one) => one.turn)), most(ofCommands.map((one) => one.late))]
+  stage.fact('turns.longest', 'longest turn of all these commands', turn, 'ms')
+  stage.fact('turns.late', 'longest delay of a timer, with the wait for a free core', late, 'ms')
 }
 
 const keyOf = (i: number) => `turns/${String(i).padStart(8, '0')}`
@@ -95,25 +100,32 @@ function commands(store: Store, holder: Store, rows: number): readonly Command[]
 /** What a command leaves to be done in later turns is done. */
 const SETTLE_MILLIS = 200
 
-/** Of the member whose turn was longest. */
+/** In ms: the longest turn, and how late a timer was at the most. */
+interface Longest {
+  readonly turn: number
+  readonly late: number
+}
+
+/** The largest values of the three members. */
 async function longestTurn(
   cluster: Cluster,
   folder: string,
   command: () => Promise<unknown>,
-): Promise<number> {
+): Promise<Longest> {
   await longestSinceAsked(cluster, folder)
   await command()
   await pause(SETTLE_MILLIS)
   return longestSinceAsked(cluster, folder)
 }
 
-async function longestSinceAsked({ members }: Cluster, folder: string): Promise<number> {
+async function longestSinceAsked({ members }: Cluster, folder: string): Promise<Longest> {
   const each = members.map(async (member) => {
     member.signal('SIGUSR2')
     const file = join(folder, String(member.pid))
     const told = await until('a member tells its longest turn', () => readFile(file, 'utf8'))
     await rm(file)
-    return Number(told)
+    return JSON.parse(told) as Longest
   })
-  return Math.max(...(await Promise.all(each)))
+  const all = await Promise.all(each)
+  return { turn: Math.max(...all.map(({ turn }) => turn)), late: Math.max(...all.map(({ late }) => late)) }
 }
