@@ -10,24 +10,26 @@ const VERSION = Number.parseInt(process.versions.v8, 10)
 export const obeysGrowingPercent = (): boolean => VERSION < 12
 
 /**
- * Between two garbage collections, V8's old heap may grow by half the size of the objects that survived the
- * last collection. Without the limit, the heap can be several times as large as its live objects, and dead
- * objects keep their buffers. With the limit, no load was measurably slower, and a member with a million keys
- * used 30 MiB less.
+ * Between two garbage collections, V8's old heap may grow by 50 % of the objects that survived the last
+ * collection. Without the limit, the heap can be several times as large as its live objects, and dead objects
+ * keep their buffers. With the limit, no load was measurably slower, and a member with a million keys used 30
+ * MiB less.
  */
 const SMALL_OLD_HEAP = '--heap-growing-percent=50'
 
 /**
- * With these flags, V8 compiles a function to fast machine code after tens of calls instead of thousands. V8
- * also keeps the code of functions that are seldom called. Without the flags, a member with ten calls per
- * second runs slow code for minutes. docs/performance.md has the figures. The limit in Node 20 is a number of
- * executed bytes. The limit in later versions is a number of calls.
+ * With these flags, V8 compiles a function to simple machine code at its first call, and to fast machine code
+ * after three times fewer calls than by default. V8 also keeps the code of functions that are seldom called.
+ * Without the flags, a member with ten calls per second runs slow code for minutes. With much fewer calls, V8
+ * would compile so many functions in the first seconds that the calls of these seconds wait for a core.
+ * docs/performance.md has the figures. Node 20 counts executed bytes, later versions count calls.
  */
 const EARLY_COMPILATION = [
   '--no-flush-bytecode',
+  '--always-sparkplug',
   ...(VERSION < 12
-    ? ['--interrupt-budget=5000']
-    : ['--invocation-count-for-turbofan=200', '--minimum-invocations-after-ic-update=20']),
+    ? ['--interrupt-budget=50000']
+    : ['--invocation-count-for-turbofan=1000', '--minimum-invocations-after-ic-update=100']),
 ]
 
 /**
@@ -35,7 +37,7 @@ const EARLY_COMPILATION = [
  * member sets no flag of a group in which the user has set one.
  */
 const GROWTH = /heap-growing-percent|old-space-size/
-const COMPILATION = /flush-bytecode|interrupt-budget|invocation-count|invocations-after/
+const COMPILATION = /flush-bytecode|sparkplug|interrupt-budget|invocation-count|invocations-after/
 
 export function setMemberFlags(): void {
   const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ').replaceAll('_', '-')
