@@ -1,6 +1,6 @@
 // Test: the flags of V8 in a process that runs only a member. V8 collects its heap of old objects when the
-// heap has grown by half, if V8 supports the flag (Node 20). A function is compiled to fast code after some
-// hundred calls. Flags that the user has set stay.
+// heap has grown by half, if V8 supports the flag (Node 20). A function is compiled to simple machine code at its
+// first call, and to fast code after fewer calls. Flags that the user has set stay.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -34,19 +34,23 @@ runInNewContext('gc')()
 console.log(JSON.stringify([most, used(), kept.length]))
 `
 
-/** Calls a function until V8 has compiled the function with its fastest compiler. Prints the number of calls. */
+/**
+ * Calls a function until V8 has compiled the function with its fastest compiler. Prints the number of calls, and
+ * 1 if V8 has compiled the function at its first call.
+ */
 const COMPILED = `
 import { setMemberFlags } from './v8-flags.mjs'
 if (process.argv[2] === 'early') setMemberFlags()
 const FASTEST_COMPILER = 64
 const sum = (list) => list[0] + list[1] * list[2] - list[3]
 let calls = 0
-let total = 0
+let total = sum([1, 2, 3, 4])
+const early = %ActiveTierIsSparkplug(sum) ? 1 : 0
 while (calls < 1_000_000 && (%GetOptimizationStatus(sum) & FASTEST_COMPILER) === 0) {
   for (let i = 0; i < 10; i++) total += sum([calls++, i, 3, 4])
   await new Promise((resolve) => setImmediate(resolve))
 }
-console.log(JSON.stringify([calls, total]))
+console.log(JSON.stringify([calls, early, total]))
 `
 
 let root: string
@@ -67,11 +71,11 @@ async function growthOf(flags: string[], ...args: string[]): Promise<number> {
   return most / alive
 }
 
-/** How many calls a function needed until it was compiled with the fastest compiler. */
-async function callsUntilCompiled(flags: string[], ...args: string[]): Promise<number> {
+/** How many calls a function needed until its fastest code, and 1 if the first call compiled it to simple code. */
+async function compiledAt(flags: string[], ...args: string[]): Promise<{ calls: number; first: number }> {
   const always = ['--allow-natives-syntax', '--no-concurrent-recompilation']
-  const [calls] = await printed('compiled.mjs', [...always, ...flags], args)
-  return calls
+  const [calls, first] = await printed('compiled.mjs', [...always, ...flags], args)
+  return { calls, first }
 }
 
 async function printed(script: string, flags: string[], args: string[]): Promise<[number, number]> {
@@ -98,9 +102,12 @@ test('by itself it grows far beyond what is alive, kept small by about half; wha
   expect(small).toBeLessThan(enough)
 })
 
-test('a function is compiled after a fraction of the calls, unless the user has set a flag of compilation', async () => {
-  const normal = await callsUntilCompiled([])
-  expect(normal).toBeLessThan(1_000_000)
-  expect(await callsUntilCompiled([], 'early')).toBeLessThan(normal / 4)
-  expect(await callsUntilCompiled(['--no-flush-bytecode'], 'early')).toBe(normal)
+test('a function is compiled at its first call and earlier to fast code, unless the user has set such a flag', async () => {
+  const normal = await compiledAt([])
+  expect(normal.calls).toBeLessThan(1_000_000)
+  expect(normal.first).toBe(0)
+  const early = await compiledAt([], 'early')
+  expect(early.calls).toBeLessThan(normal.calls)
+  expect(early.first).toBe(1)
+  expect(await compiledAt(['--no-flush-bytecode'], 'early')).toEqual(normal)
 })

@@ -19,9 +19,9 @@ const SMALL_OLD_HEAP = '--heap-growing-percent=50'
 
 /**
  * With these flags, V8 compiles a function to simple machine code at its first call, and to fast machine code
- * after three times fewer calls than by default. V8 also keeps the code of functions that are seldom called.
- * Without the flags, a member with ten calls per second runs slow code for minutes. With much fewer calls, V8
- * would compile so many functions in the first seconds that the calls of these seconds wait for a core.
+ * after fewer calls than by default. V8 also keeps the code of functions that are seldom called. Without the
+ * flags, a member with ten calls per second runs slow code for minutes. If V8 compiled to fast machine code
+ * much earlier, it would compile so many functions in the first seconds that calls would wait for a core.
  * docs/performance.md has the figures. Node 20 counts executed bytes, later versions count calls.
  */
 const EARLY_COMPILATION = [
