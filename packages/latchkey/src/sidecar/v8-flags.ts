@@ -22,7 +22,8 @@ const SMALL_OLD_HEAP = '--heap-growing-percent=50'
  * after fewer calls than by default. V8 also keeps the code of functions that are seldom called. Without the
  * flags, a member with ten calls per second runs slow code for minutes. If V8 compiled to fast machine code
  * much earlier, it would compile so many functions in the first seconds that calls would wait for a core.
- * docs/performance.md has the figures. Node 20 counts executed bytes, later versions count calls.
+ * docs/performance.md has the figures. The limit in Node 20 is a number of executed bytes. The limit in later
+ * versions is a number of calls.
  */
 const EARLY_COMPILATION = [
   '--no-flush-bytecode',
