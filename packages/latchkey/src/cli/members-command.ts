@@ -143,8 +143,8 @@ async function memberOf(
 
 /**
  * Repeats the change until the cluster accepts the change, or until the time `wait` is over. The cluster
- * refuses a change while a learner is too far behind, and while another change is not complete. Also the
- * leader makes such changes by itself, for example to record a new member's address.
+ * refuses a change while a learner is too far behind, and while another change is not complete. Such another
+ * change may also be one that the leader makes by itself, for example to record a new member's address.
  */
 async function changed(work: Work, ask: () => Promise<void>, show?: () => Promise<string>): Promise<void> {
   const { call, io, wait } = work

@@ -76,7 +76,8 @@ function readConfig(line: Line, io: Io): { path: string; text: string } | undefi
 }
 
 /**
- * The settings name the files `files`. `read` returns the settings with the present contents of these files.
+ * `files` are the paths of the certificate and token files in the settings. `read` returns the settings with
+ * the present contents of these files.
  */
 async function serve(
   files: readonly string[],

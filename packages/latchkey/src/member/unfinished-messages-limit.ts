@@ -3,8 +3,9 @@
 //
 // Laws:
 //   1. Unfinished messages use at most MOST bytes of this member's memory, and LARGEST bytes more for
-//      connections that are being closed. Beyond MOST, the member looks at the connections with at least the
-//      average of the unfinished bytes, and closes the one that has been silent for the longest time.
+//      connections that are being closed. Beyond MOST, the member closes one connection. Of the connections
+//      with at least the average number of unfinished bytes, this is the connection that was silent for the
+//      longest time.
 //   2. An unfinished message must make progress. After its first WINDOW_MS, at least LEAST bytes must arrive
 //      in each further WINDOW_MS. Otherwise the connection is closed.
 //

@@ -33,8 +33,8 @@ export interface ServingMember {
   readonly clusterId: string
   clientConnection(tell: (reply: LinkReply) => void): ClientConnection
   /**
-   * Calls `run` when the member has ended. `silent` is true if its whole machine has ended. The connections
-   * then do not close, and the clients must notice the silence.
+   * Calls `run` when the member has ended. `silent` is true if the member's whole machine has ended. Then the
+   * connections do not close, and the clients notice only the silence.
    */
   onGone(run: (silent: boolean) => void): void
 }
