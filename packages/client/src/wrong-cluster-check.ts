@@ -1,22 +1,22 @@
-// Driver: makes sure that a remote store uses one cluster only. This class works between the engine, which
-// dials members, and the sockets.
+// Driver: makes sure that a remote store uses one cluster only. The class wraps the function `dial`, with
+// which the store opens connections to members.
 //
-// Without this check: a client gets the addresses of the members a, b and c of cluster X. At a's address
-// somebody has started a directory of cluster Y, whose member is also called a. A client that tries a first
-// is served by Y, and other clients are served by X: two clients hold the same lock.
+// Without this check: a client gets the addresses of the members n1, n2 and n3 of cluster X. At the address
+// of n1 somebody has started a member of another cluster Y. A client that tries n1 first is served by Y, and
+// other clients are served by X. So two clients hold the same lock.
 //
 // Laws (C30: a client is never served by one of two clusters, whichever answers first):
-//   - the first member that answers reports its cluster's id and members. Given addresses that are not among
-//     these members are asked for their cluster before any request goes to the first member. If one of the
-//     asked addresses is of another cluster, the store cannot know which cluster was meant. So the store
-//     fails with ERR_WRONG_CLUSTER and the addresses of both clusters;
+//   - the first member that answers reports its cluster's id and members. The store asks each given address
+//     that is not among these members for its cluster, before it sends a request to the first member. If one
+//     of the asked addresses is of another cluster, the store cannot know which cluster was meant. So the
+//     store fails with ERR_WRONG_CLUSTER and the addresses of both clusters;
 //   - a dead address hardly delays a client: the store skips an address that refuses the connection
-//     immediately, and skips a silent address after ASK_MS. Skipped addresses are asked again later, and the
-//     store ends if a skipped address is of another cluster;
-//   - a later address that is of another cluster is not used, and a warning is logged;
-//   - if the caller has given the right cluster (clusterId), the first address is treated like a later
-//     address: it is not used if it is of another cluster. The store fails with ERR_WRONG_CLUSTER when all
-//     given addresses have proved to be of other clusters;
+//     immediately, and skips an address that does not answer within ASK_MS. The store asks skipped addresses
+//     again later, and fails if a skipped address is of another cluster;
+//   - if the cluster is known and an address proves to be of another cluster, the store does not use the
+//     address and logs a warning;
+//   - if the caller has given the id of the right cluster (clusterId), the cluster is known from the start.
+//     The store fails with ERR_WRONG_CLUSTER when all given addresses have proved to be of other clusters;
 //   - if all given addresses are members of the first member's cluster, no address is asked.
 
 import { canonicalUrl, elementAt, type Clock, type Logger, onAbort, type Timer } from '@latchkey/base'
@@ -24,8 +24,8 @@ import { isLatchkeyError, LatchkeyError, type LinkReply, type MemberTuple } from
 import type { Dial, Link, LinkEvents } from './link-interface.js'
 
 /**
- * All sockets of a store share one identity. After the cluster is known, each socket refuses every other
- * cluster.
+ * The id of the cluster to which a socket must lead. If the id is undefined, the socket accepts any cluster
+ * and writes the id of that cluster into this object.
  */
 interface Identity {
   clusterId: string | undefined
@@ -44,7 +44,7 @@ export interface OneClusterPorts {
   readonly dial: (url: string, identity: Identity) => Dial
 }
 
-/** In ms, how long the store waits for a silent address. */
+/** In ms, how long the store waits for the answer of an address before it skips the address. */
 export const ASK_MS = 400
 const LEAST_PAUSE = 1_000
 const MOST_PAUSE = 30_000
@@ -98,10 +98,11 @@ export class OneCluster {
     const found = await this.#ask(url)
     const own = this.#identity.clusterId as string
     const id = 'clusterId' in found ? found.clusterId : undefined
-    // If the ids are equal, the address may have moved to the right cluster after it refused the connection.
+    // The address refused the first connection because of its cluster, and now reports the right cluster. So
+    // the server at the address was replaced between the two connections.
     if (id === own) return error
-    // Usually the address belongs to a cluster with another name. Its member does not report the cluster's
-    // id, but the error says why it refused the connection.
+    // Usually the two clusters have different names. Then the member reports no cluster id, and `error` says
+    // why the member refused the connection.
     if (id === undefined) return this.#warn(url, undefined, error)
     this.#met.set(url, id)
     const message = `${url} is of cluster ${id}, not of ${own}: it was founded or restored apart. Check the address, and the directory that is used there; connect again to use the other cluster.`
@@ -137,14 +138,14 @@ export class OneCluster {
     }
     const link = await this.#open(url, own, { ...events, reply: replied }, signal)
     const check = members.then((list) => this.#check(url, own.clusterId as string, list))
-    // A cluster that is being founded has no id yet. The store uses the link, and compares the id as soon as
-    // it is known.
+    // A cluster that is being founded has no id yet. The store uses the link, and compares the id later, as
+    // soon as the cluster has an id.
     if (own.clusterId === undefined) {
       check.catch((error: LatchkeyError) => this.#fail(error))
       return link
     }
-    // The engine does not have this link before the dial resolves. If the check fails, the dial rejects, so
-    // until then the link need not be in #links.
+    // During the check the link is not in #links, because `#fail` reports the end of each link in #links. The
+    // caller has no link yet: if the check fails, this function closes the link and rejects.
     this.#links.delete(link)
     try {
       await unlessAborted(check, signal)
@@ -206,8 +207,8 @@ export class OneCluster {
     const timer = this.#ports.clock.after(ASK_MS, () => stop.abort(late), { ref: false })
     const identity: Identity = { clusterId: undefined }
     const events = { reply: () => {}, closed: () => {}, memberRemoved: () => {} }
-    // Not AbortSignal.any(): Node keeps such a signal in memory while it has a listener, even if nothing else
-    // uses the signal. A dial that never ends would then keep the whole store in memory.
+    // This code does not use AbortSignal.any(), because Node keeps the signal of AbortSignal.any() in memory
+    // while the signal has a listener. A dial that never ends would then keep the whole store in memory.
     const off = onAbort(this.#closing.signal, () => stop.abort(this.#closing.signal.reason))
     if (this.#closing.signal.aborted) stop.abort(this.#closing.signal.reason)
     try {

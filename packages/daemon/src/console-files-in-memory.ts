@@ -18,8 +18,8 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The compiler writes scripts to dist/page/. All other files of the page are in page/. */
 const FOLDERS = ['page/', 'dist/page/']
 /**
- * The folders that may be the folder of the package. This file is in src/, dist/ or dist/bundle/ of the
- * package.
+ * One of these two folders is the folder of the package, because this file is in src/, dist/ or dist/bundle/
+ * of the package.
  */
 const ROOTS = ['../', '../../'].map((way) => new URL(way, import.meta.url))
 let files: ReadonlyMap<string, PageFile> | undefined

@@ -133,9 +133,10 @@ export class Metrics {
   /**
    * Registers the metrics of the Node process, except the delay of the event loop.
    *
-   * Law: a request for metrics leaves no timer running. For that delay, prom-client would run a timer a
-   * hundred times a second. Without this law: after one request, an idle member wakes up three times as
-   * often. The member measures the delay without such a timer (latchkey_event_loop_delay_seconds).
+   * Law: a request for metrics leaves no timer running. To measure the delay of the event loop, prom-client
+   * would run a timer a hundred times a second. Without this law: after one request, an idle member wakes up
+   * three times as often. The member measures the delay without such a timer
+   * (latchkey_event_loop_delay_seconds).
    */
   #watchNode(): void {
     if (this.#watching) return

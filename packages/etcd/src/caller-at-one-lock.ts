@@ -5,10 +5,12 @@
 // - If a transaction was not answered, its lease is doubtful, and is revoked before the next attempt (EN4,
 //   EN5). etcd refuses a transaction that names a revoked lease. Without this law: a caller gives up, and
 //   minutes later its delayed request takes the lock for a caller that no longer exists.
-// - A hold lasts as long as the caller asked for, less the allowed drift of the clocks. The time counts from
-//   before the lease was granted or renewed (EN1, EN8). The hold ends by this process's clock alone.
-// - A caller whose hold has ended by its own clock revokes the lease. The lease may be longer than the hold,
-//   because etcd has a minimum for leases. Without this law: other callers wait for the end of the lease.
+// - A hold lasts as long as the caller asked for, less the allowed drift of the clocks. The time begins
+//   before the request for the etcd lease is sent, so the hold ends before the etcd lease (EN1, EN8). This
+//   process's clock alone ends the hold.
+// - A caller whose hold has ended by its own clock revokes the etcd lease. The etcd lease may be longer than
+//   the hold, because etcd has a minimum for leases. Without this law: other callers wait for the end of the
+//   lease.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { EngineHold, ReleaseAnswer, TakeAnswer, TakeRequest } from '@latchkey/lock'
@@ -219,8 +221,8 @@ export class Contender {
   }
 
   /**
-   * Confirms a renewal. `isThere` is true if held/K was still on the etcd lease of the hold after the
-   * renewal.
+   * Confirms a renewal. `isThere` is true if, after the renewal, the etcd row held/K (K is the key of the
+   * lock) still had the lease of the hold.
    */
   confirm(hold: OwnHold, deadline: number, isThere: boolean): Promise<OwnHold | undefined> {
     return this.#step(async () => {
@@ -367,8 +369,8 @@ export class Contender {
   }
 
   /**
-   * Forgets a hold that has ended for its holder, and revokes the etcd lease. If the request to revoke fails,
-   * the lease ends when its time is over.
+   * Forgets the hold, which the caller must not use any more, and revokes its etcd lease. If the request to
+   * revoke fails, the lease ends when its time is over.
    */
   #abandon(): undefined {
     const hold = this.#hold

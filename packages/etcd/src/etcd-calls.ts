@@ -38,8 +38,8 @@ export class EtcdCalls {
   }
 
   /**
-   * etcd counts in whole seconds, and lengthens a lease that is shorter than its minimum. So the returned ttl
-   * may be longer than `millis`.
+   * etcd measures leases in whole seconds, and lengthens a lease that is shorter than its minimum. So the
+   * returned ttl may be longer than `millis`.
    */
   async grant(millis: number): Promise<Lease> {
     const id = this.#newLease()

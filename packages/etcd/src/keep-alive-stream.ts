@@ -5,8 +5,8 @@ import { mayHaveArrived } from '@latchkey/lock'
 import type { EtcdClient, KeepAliveConnection } from './etcd-types.js'
 
 /**
- * In ms. A server that is silent for longer may be paused or unreachable, so the next stream goes to another
- * server.
+ * In ms. If the server does not answer within this time, the client ends the stream, because the server may
+ * be paused or unreachable. The next stream may go to another server.
  */
 const PATIENCE = 2_000
 
@@ -16,9 +16,9 @@ interface Asked {
 }
 
 /**
- * Law: an answer counts only for requests that were sent before it on the same stream. Silence is not an
- * answer: the hold ends by its holder's own clock. Without this law: a client that is cut off from the
- * servers uses a lease that the servers have ended.
+ * Law: an answer counts only for requests that were sent before the answer on the same stream. If no answer
+ * comes, the hold ends by its holder's own clock. Without this law: a client that is cut off from the servers
+ * uses a lease that the servers have ended.
  */
 export class KeepAliveStream {
   readonly #client: EtcdClient

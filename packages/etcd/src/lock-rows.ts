@@ -1,19 +1,19 @@
 // Rule: the rows of a lock in etcd, and the transactions that change them.
 //
 // The rows of a lock with key K, below the prefix:
-// - held/K contains the holder's id. The row is on the etcd lease of the hold, so etcd deletes the row with
-//   the lease.
-// - info/K contains the context and other information for queries. The row is on the same lease as held/K. No
-//   transaction has a condition on this row.
-// - token/K has a revision that is the fencing token. The row is on no lease, and only a release deletes the
-//   row. So if token/K exists without held/K, the last hold has expired.
-// - wait/H/I is a waiter with the id I, on its own lease. H is K in hex. The order of the queue is the order
-//   of the rows' create revisions.
+// - held/K contains the holder's id. The row is attached to the etcd lease of the hold, so etcd deletes the
+//   row when the lease ends.
+// - info/K contains the context and other information for queries. The row is attached to the same lease as
+//   held/K. No transaction has a condition on this row.
+// - token/K is a row whose last revision is the fencing token. The row is attached to no lease, and only a
+//   release deletes the row. So if token/K exists without held/K, the last hold has expired.
+// - wait/H/I is a waiter with the id I, attached to its own lease. H is K in hex. The order of the queue is
+//   the order of the rows' create revisions.
 //
 // Laws:
 // - held/K is created only if it does not exist and no waiter is before the caller (EN1, EN6).
-// - A hold is changed only if held/K is on the caller's lease. Without this law: a late release ends the hold
-//   of another caller.
+// - A hold is changed only if held/K is attached to the caller's lease. Without this law: a late release ends
+//   the hold of another caller.
 // - A token is the revision of a put, and revisions only rise (EN2).
 
 import { asBuffer, binary, prefixEnd } from '@latchkey/base'
@@ -120,8 +120,8 @@ export class LockRows {
   }
 
   /**
-   * Executes the operations if held/K is on this etcd lease. Otherwise the transaction reads who holds the
-   * lock.
+   * Executes the operations if the row held/K is attached to this etcd lease. Otherwise the transaction reads
+   * who holds the lock.
    */
   #change(key: Uint8Array, id: string, lease: string, operations: readonly object[]): object {
     return {
@@ -223,8 +223,8 @@ export const rowsOf = (answer: OperationAnswer | undefined): readonly EtcdRow[] 
   answer?.response_range?.kvs ?? []
 
 /**
- * True if token/K existed before this take. Only a release deletes token/K, so the last hold has then
- * expired.
+ * True if token/K existed before this take. A release deletes token/K, so if token/K existed, the last hold
+ * was not released but has expired.
  */
 export const hadToken = (taken: TxnAnswer): boolean =>
   (taken.responses[0]?.response_put?.prev_kv ?? null) !== null

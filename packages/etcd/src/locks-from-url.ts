@@ -1,4 +1,4 @@
-// Driver: opens locks on the servers at the addresses, with a new client.
+// Driver: opens locks on the etcd servers of a URL, with a new etcd client.
 
 import { refusedByServer, withDriver } from '@latchkey/lock'
 import { type EtcdLocks, type EtcdOptions, makeLocks } from './etcd-locks.js'

@@ -1,6 +1,6 @@
 // Driver: reads the browser's clock and sets the browser's timers.
 
-// clock: the browser's clock for durations, and no other file of the page reads a clock
+// clock: the page measures durations with this function, and no other file of the page reads a clock
 export const now = (): number => performance.now()
 
 // clock: the time of day, which the page shows beside an event
@@ -30,9 +30,9 @@ const LONG_TIMES = 200
  * and the pause lasts at least `least` ms. Without this law: a page that shows ten thousand busy locks reads
  * all locks again at every change.
  *
- * A view whose reads are much work for the member also sets `long`, in ms. The pause then lasts at least
- * LONG_TIMES times the duration of the read, but `long` is the upper limit of this second minimum. The limit
- * is needed because a read that takes very long has mostly waited for the network.
+ * A view whose reads are much work for the member also sets `long`, in ms. The pause then also lasts at least
+ * LONG_TIMES times the duration of the read, or at least `long` ms if `long` is shorter. A read that takes
+ * very long has mostly waited for the network, so `long` limits its pause.
  */
 export class Refresher {
   readonly #read: () => Promise<void>

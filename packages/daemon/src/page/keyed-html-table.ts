@@ -73,7 +73,7 @@ export class Table<Row> {
     this.#empty.hidden = next.size > 0
   }
 
-  /** Writes the durations in the texts again, because they grow. */
+  /** Writes all texts again, because the durations in the texts grow. */
   tick(): void {
     for (const shown of this.#rows.values()) this.#write(shown)
   }

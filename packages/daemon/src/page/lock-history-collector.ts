@@ -111,8 +111,8 @@ export class LockHistory {
   }
 
   /**
-   * Reads the past changes that the page has not received from the watch. The member remembers no change from
-   * before `since`.
+   * Reads the past changes that the page has not received from the watch. `since` is a time of the browser's
+   * clock: the member remembers no change from before this time.
    */
   async before(lock: string): Promise<{ readonly events: readonly LockEvent[]; readonly since: number }> {
     const read = `/v1/locks/${lock}:history?limit=${MOST_READ}`

@@ -121,8 +121,8 @@ export class LockList implements View {
   }
 
   /**
-   * The reader makes long pauses between reads, because for each page the member reads all locks with the
-   * prefix.
+   * The reader makes long pauses between reads, because the member reads all locks with the prefix at each
+   * read.
    */
   #newReader(): Refresher {
     return new Refresher(() => this.#read(), 500, 40, 2_500)

@@ -117,7 +117,8 @@ function enter(who: Person): void {
 }
 
 /**
- * Reads the addresses of the other members. If this member stops answering, the page shows them to the user.
+ * Reads the addresses of the other members. If this member stops answering, the page shows these addresses to
+ * the user.
  */
 async function learnOthers(): Promise<void> {
   if (signedIn === undefined || !may(signedIn.person, 'read')) return

@@ -105,12 +105,13 @@ const FIRST_PAUSE_MS = 300
 const MOST_PAUSE_MS = 3_000
 
 /**
- * Receives server-sent events. The browser's EventSource cannot send the token in a header.
+ * Receives server-sent events. This class uses fetch, because the browser's EventSource cannot send the token
+ * in a header.
  *
  * Laws
  * - After an interruption, the stream continues after the last revision that it has received.
- * - A stream that is silent for longer than two heartbeats is opened again. A member without a network cannot
- *   send the end of the stream.
+ * - A stream that is silent for longer than two heartbeats is opened again, because a member that has lost
+ *   its network cannot end the stream.
  */
 export class Stream {
   readonly #api: Api

@@ -19,7 +19,8 @@ interface Session {
 
 const READ_MS = 3_000
 /**
- * How many sessions the view shows. A cluster may have ten thousand. Sessions with holds or waits come first.
+ * How many sessions the view shows. A cluster may have ten thousand sessions. Sessions with holds or waits
+ * come first.
  */
 const ROWS = 200
 

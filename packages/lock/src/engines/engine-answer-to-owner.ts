@@ -5,8 +5,8 @@ import { CODE, SUCCESS_NUMBER } from '../rules/hold-checks-and-answers.js'
 import type { EngineHold, ReleaseAnswer, TakeAnswer } from './lock-engine-interface.js'
 
 /**
- * Builds the Owner of an answer. If the code is a success, `remaining` is the fixed number of that success
- * (SUCCESS_NUMBER). Otherwise `remaining` is the rest of the hold's lease in ms.
+ * Builds the OwnerResult of an answer. If the call has succeeded, `remaining` is the fixed number that
+ * SUCCESS_NUMBER has for the code. Otherwise `remaining` is the rest of the hold's lease in ms.
  */
 function ownerOf(hold: EngineHold, code: OwnerCode, now: number): OwnerResult {
   const { id, deadline, token, acquires, context } = hold

@@ -1,4 +1,5 @@
-// Driver: owns one client of a lock engine: its lock objects, and its close.
+// Driver: owns one client of a lock engine. The client makes lock objects, and releases their holds when it
+// is closed.
 
 import { uptime } from 'node:os'
 import { type Clock, systemClock } from '@latchkey/base'

@@ -18,8 +18,8 @@ const LONGEST_PAUSE = 1_000
 const ROUNDING = 1
 
 /**
- * One attempt that was sent. `before` is a time of the engine's clock. The engine ignores a take request that
- * arrives later.
+ * One attempt that was sent. `before` is a time of the engine's clock: the engine ignores a take request that
+ * arrives after this time. `isOver` is true if the engine can no longer apply the attempt.
  */
 interface Flight {
   readonly before: number
@@ -30,8 +30,8 @@ export type Send<T extends Timed> = (before: number) => Promise<T>
 
 interface RequestOptions extends LockCallOptions {
   /**
-   * Whether the request does no harm if it is applied twice. If false, the client stops after the first
-   * attempt whose outcome is unknown.
+   * True if it does no harm to apply the request twice. If false, the client stops after the first attempt
+   * whose outcome is unknown.
    */
   readonly repeats: boolean
 }
@@ -68,9 +68,9 @@ export class EngineRequests {
    * Sends attempts until one attempt is answered or permanently refused, or until the limits end the call.
    *
    * Law: `whenFinal` does not resolve while the engine can still apply an attempt. An attempt can no longer
-   * be applied if it was answered or refused, or if the engine's clock is above its `before`. Without this
-   * law: a caller gives up, and its place in the queue is cancelled. Then the delayed take is applied, and
-   * the lock has a holder that no caller knows.
+   * be applied if it was answered or refused, or if the engine's clock is above the `before` of the attempt.
+   * Without this law: a caller gives up, and its place in the queue is cancelled. Then the delayed take is
+   * applied, and the lock has a holder that no caller knows.
    */
   call<T extends Timed>(send: Send<T>, { repeats, ...limits }: RequestOptions): EngineCall<T> {
     const flights: Flight[] = []
@@ -182,7 +182,8 @@ export class EngineRequests {
   }
 
   /**
-   * Waits for `promise` within the limits of the call. `end` returns whether an attempt may still be applied.
+   * Waits for `promise` within the limits of the call. If a limit ends the call, `end` is called and returns
+   * whether an attempt may still be applied.
    */
   #limited<T>(
     promise: Promise<T>,

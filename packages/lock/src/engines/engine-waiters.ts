@@ -26,15 +26,15 @@ interface Waiter {
  * - A push that comes before the answer "you wait now" is remembered, and the waiter asks again immediately.
  *   Without this law: the lock is released between the request and its answer, and the waiter sleeps although
  *   the lock is free.
- * - A request ends when its caller gives up the place in the queue. If the server may still apply the
- *   request, PendingTakes keeps track of the request.
+ * - If a caller gives up its place in the queue, its waiter stops waiting for the answer to its request. The
+ *   server may still apply this request, so PendingTakes keeps track of the request.
  */
 export class EngineWaits {
   readonly #clock: Clock
   readonly #poll: number
   /**
-   * Called when the server has permanently refused a waiter's request. The lock object of the waiter then
-   * sends its own request once more, and gets the error.
+   * Called when the server has permanently refused a waiter's request. Each waiting lock object of the client
+   * then sends its own request once more. The lock object whose request was refused gets the error.
    */
   readonly #refused: () => void
   readonly #waiters = new Map<string, Set<Waiter>>()

@@ -24,8 +24,8 @@ type Event = LockWatchEvent<As>
 type Rows = ReadonlyMap<string, LockInfoResult>
 
 /**
- * Yields the changes of the holds. The first read of the holds is sent during the call, so that the watch
- * begins at that moment.
+ * Yields the changes of the holds. The first read of the holds is sent when this function is called, so that
+ * the watch begins at that moment.
  */
 export function compareHolds(source: WatchSource): AsyncGenerator<Event, void, undefined> {
   const first = source.look()

@@ -7,23 +7,23 @@
 // - EN2: each new hold, and each rotation, has a token above every earlier token of this lock, even after a
 //   restart. This law does not bind an engine with fencing 'none'.
 // - EN3: the deadline that a take, a renewal or a rotation has answered is never moved to an earlier time.
-// - EN4: a take whose `before` is over changes nothing and answers LATE. So a delayed request cannot take the
-//   lock after its caller has given up and cancelled the request.
+// - EN4: a take request that arrives after its time `before` changes nothing, and its answer is LATE. So a
+//   delayed request cannot take the lock after its caller has given up and cancelled the request.
 // - EN5: an id that was cancelled has no hold and no place in a queue, until a later take names the id.
 // - EN6: with queue 'fair' no caller takes a free lock while another caller waits before it. A waiter that
-//   has not asked again within its patience has left, because a process that died must not block the other
-//   waiters.
+//   has not asked again within its patience is removed from the queue, because a process that died must not
+//   block the other waiters.
 // - EN7: with wakeUp 'push' the engine wakes the first waiter soon after the release of the hold. With 'push'
-//   and with 'poll' the waiter asks again after `again` at the latest, because a push may be lost.
+//   and with 'poll' the waiter asks again after the time `again` at the latest, because a push may be lost.
 // - EN8: `now` is read at the engine after the request was sent, in whole milliseconds, rounded down. A hold
-//   is over when that number is above its deadline. The proof in ARCHITECTURE.md needs this law.
+//   is over when `now` is above the deadline of the hold. The proof in ARCHITECTURE.md needs this law.
 
 import type { ContextArg, LockInfoResult, OwnerCode } from '@latchkey/protocol'
 
 export interface Capabilities {
   /**
    * enforced: the server that has the data refuses a write with an old token. told: tokens grow, and the
-   * system that receives the writes must compare them. none: tokens have no order.
+   * system that receives the writes must compare the tokens. none: tokens have no order.
    */
   readonly fencing: 'enforced' | 'told' | 'none'
   /** fair: in the order of arrival. */
@@ -75,7 +75,8 @@ export interface Timed {
 
 /**
  * FIRST_TIME: the lock was free. NEW_ACQUIRE: the earlier hold had expired. REENTRANT: this id has the lock
- * already. HELD: another caller has the lock (see `hold`) or waits for the lock. LATE: see EN4.
+ * already. HELD: another caller has the lock (see `hold`) or waits for the lock. LATE: the request arrived
+ * after its time `before` (EN4).
  */
 export interface TakeAnswer extends Timed {
   readonly code: Extract<OwnerCode, 'FIRST_TIME' | 'NEW_ACQUIRE' | 'REENTRANT' | 'HELD'> | 'LATE'

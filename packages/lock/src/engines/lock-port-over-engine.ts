@@ -35,7 +35,7 @@ interface EngineTerms {
    * after this time, or after MOST_WATCH_PAUSE if MOST_WATCH_PAUSE is shorter.
    */
   readonly poll: number
-  /** In ms: how long a waiter that does not ask keeps its place in the queue. */
+  /** In ms: how long a waiter that does not ask again keeps its place in the queue. */
   readonly patience: number
 }
 

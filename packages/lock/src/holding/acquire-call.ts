@@ -61,8 +61,8 @@ export const ACQUIRE_OPTIONS = knownNames(...WAIT_OPTIONS, 'mode', 'rotateEvery'
 
 const DEFAULT_LEASE = 10_000
 /**
- * In ms. When a wait ends without the lock, the call reads who holds the lock, so that the error can name the
- * holder. This read may take this long.
+ * In ms: the timeout of a read of the present holder. When a wait ends without the lock, this read is made so
+ * that the error can name the holder.
  */
 const HOLDER_TIMEOUT = 500
 
@@ -73,7 +73,7 @@ export interface Wanted {
   readonly steals?: boolean
 }
 
-/** The name is copied, because the caller may reuse its bytes while it waits. */
+/** The name is copied, because the caller may change the bytes of the name during the wait. */
 export const wantedOf = (key: Uint8Array, name: Bytes, share: ShareArg | undefined): Wanted => ({
   key,
   name: typeof name === 'string' ? name : copyBytes(name),
@@ -118,7 +118,7 @@ export async function enter(
   return undefined
 }
 
-/** Acquires several locks in one step. The results are like the results of `enter`. */
+/** Acquires several locks in one step. Resolves to undefined in the same cases as `enter`. */
 export async function enterAll<S extends As>(
   services: LockServices,
   wanted: readonly Wanted[],

@@ -40,7 +40,7 @@ export interface Attempt {
   readonly flow: FlowArg | undefined
   readonly limit: CallLimit
 }
-/** again: the caller must call `step` again, perhaps on a new acquisition. */
+/** again: the attempt has got no usable hold. The caller calls `step` of a new acquisition. */
 export type Step = 'held' | 'refused' | 'queued' | 'again'
 
 export type HoldChange =
@@ -59,10 +59,11 @@ const TICKET_PAUSE = 100
 
 /**
  * Laws:
- * - An id is used for one hold. The acquisition ends when its last acquire is released, when the hold is
- *   lost, or after an attempt of unknown outcome without a known hold.
- * - giveBack releases every hold and place that the store may have for the id. giveBack waits until no
- *   request of the id is under way. Otherwise a late acquire could be applied after the release.
+ * - An id is used for one hold. The acquisition ends when its last acquire is released or when the hold is
+ *   lost. Without a known hold, an attempt with unknown outcome also ends the acquisition.
+ * - giveBack releases every hold and every place in the queue that the store may have for the id. Before the
+ *   release, giveBack waits until no failed request of the id can still be applied. Otherwise a late acquire
+ *   could be applied after the release.
  * - The requests run one at a time (RequestOrder). A grant, a loss or the end of a wait may arrive at any
  *   time. The handlers of these events store a value and wake the callers, and do nothing else.
  */
@@ -180,8 +181,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Leaves the queue and releases any hold of this id, in the background. If the hold is known, the retries
-   * end when the lease is over.
+   * Leaves the queue and releases any hold of this id, in the background. A failed release is sent again
+   * until a member answers. For a known hold, the retries also end when the lease is over.
    */
   async giveBack(): Promise<void> {
     this.#leaveQueue()
@@ -211,8 +212,8 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Ends the hold in this process, because one request releases all holds of the store. `released` resolves
-   * to true if the request was answered.
+   * Ends the hold in this process. Called when the store releases many holds with one request. `released`
+   * resolves to true if that request was answered, and to false if that request failed.
    */
   revoke(why: LatchkeyError, released: Promise<boolean>): void {
     this.#released = released
@@ -274,7 +275,7 @@ export class Acquisition implements Releasable {
   #hold(owner: OwnerResult, now: Instant): Step {
     const { port, clusterTimeRefresh: boundRenewal } = this.#services
     const [id, deadline, , token] = owner
-    // The hold is useless if its time is over, or if the store has released all its holds.
+    // The hold is useless if its lease is over, or if the store has begun to release all holds.
     if (this.#released !== undefined || port.bound.remaining(deadline, now) === 0) return 'again'
     const { key, lease } = this.#terms
     this.validity = new HoldValidity(port, boundRenewal, { key, id, lease, token, deadline }, now, (error) =>

@@ -18,7 +18,7 @@ export class CallLimit implements LockCallOptions {
   readonly due: number | undefined
   /**
    * The next two fields stay undefined until the call waits, because most calls never wait. #waiting has the
-   * functions to run at the end of the call, and #offs removes listeners.
+   * functions that run when the limit ends the call, and #offs has the functions that remove listeners.
    */
   #waiting: Set<() => void> | undefined
   #offs: (() => void)[] | undefined
@@ -31,8 +31,8 @@ export class CallLimit implements LockCallOptions {
   }
 
   /**
-   * Why the call has ended, or undefined. Each read compares the clock, so that a blocked event loop does not
-   * extend the limit.
+   * Why the call has ended, or undefined. Each read compares the deadline with the clock, so that a blocked
+   * event loop does not extend the limit.
    */
   get end(): CallLimitEnd | undefined {
     if (this.signal?.aborted) return 'aborted'

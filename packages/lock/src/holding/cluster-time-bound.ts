@@ -14,8 +14,8 @@ export const DEFAULT_DRIFT = 0.005
  *   travelled for a whole lease.
  * - Each answer gives one bound. All these bounds are true, so the lowest bound is used, which is the most
  *   exact.
- * - Before the first proof, and after a handshake with another cluster, the bound is infinite, and the store
- *   can guarantee no hold.
+ * - Before the first answer, and after a handshake with a member of another cluster, the bound is infinite,
+ *   and the store can guarantee no hold.
  */
 export class ClusterTimeBound {
   /** How many milliseconds of cluster time may pass at most in one local millisecond. */
@@ -52,7 +52,8 @@ export class ClusterTimeBound {
 
   /**
    * Forgets the bound, but keeps the holds. A lock engine needs this method, because somebody may set the
-   * clock of its server forward. Cluster time never jumps.
+   * clock of its server forward. A Latchkey store does not need this method, because cluster time never
+   * jumps.
    */
   beginAgain(): void {
     this.#best = undefined
@@ -71,14 +72,14 @@ export class ClusterTimeBound {
     return Math.max(0, Math.floor((deadline - this.upper(now)) / this.rate))
   }
 
-  /** How many milliseconds ago the request of the last proof was sent. */
+  /** How many milliseconds ago the request was sent whose answer last brought a cluster time. */
   age(now: Instant): number {
     return this.#lastSentAt === undefined ? Number.POSITIVE_INFINITY : elapsed(this.#lastSentAt, now)
   }
 
   /**
-   * Calls `run` after a handshake with another cluster, because every hold is lost then. The returned
-   * function cancels `run`.
+   * Calls `run` after a handshake with a member of another cluster, because every hold is lost then. The
+   * returned function cancels `run`.
    */
   onDropped(run: () => void): () => void {
     this.#dropped.add(run)

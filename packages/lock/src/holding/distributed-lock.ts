@@ -24,7 +24,7 @@ const LOCK_OPTIONS = knownNames('context', 'signal')
 interface LockDefaults {
   readonly context: ContextArg
   /**
-   * The name of the flow of every attempt (flow-for-deadlock-detection.ts). If the name is undefined, an
+   * The name of the flow to which every attempt belongs in deadlock detection. If the name is undefined, an
    * attempt belongs to the flow of the `withLock` around its call.
    */
   readonly flow: string | undefined

@@ -1,5 +1,5 @@
 // Driver: the calls of store.elections. An election is an exclusive lock, and its names are separate from the
-// names of other locks. The context of its hold is the value that the leader proclaims.
+// names of other locks. The context of the hold is the value that the leader proclaims.
 
 import { keyAfter } from '@latchkey/base'
 import {
@@ -131,7 +131,7 @@ export class Elections<S extends As = 'bytes'> extends HoldCalls {
 
   /**
    * Yields the present leader or the vacancy, and then every change in order. The iteration continues across
-   * reconnects and changes of the members' leader.
+   * reconnects and across changes of the Raft leader.
    * ```ts
    * for await (const { type, value } of store.elections.observe('reports')) console.log(type, value)
    * ```

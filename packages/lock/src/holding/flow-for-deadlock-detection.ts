@@ -20,7 +20,8 @@ interface HoldAround {
 }
 
 /**
- * A store and all of its subs share one AsyncLocalStorage, because a store and a sub may use the same lock.
+ * A store and all of its subs (`store.sub(prefix)`) share one AsyncLocalStorage, because a store and a sub
+ * may use the same lock.
  */
 export type Around = AsyncLocalStorage<HoldAround>
 

@@ -1,5 +1,5 @@
 // Driver: owns one timer for all locks of a store. The timer ends holds whose time is over. The timer also
-// makes the store read so often that the upper bound of cluster time stays exact (CT6).
+// makes the store send reads, because each answer keeps the upper bound of cluster time exact (CT6).
 
 import type { Timer } from '@latchkey/base'
 import { READ } from '@latchkey/protocol'

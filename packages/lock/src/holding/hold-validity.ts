@@ -52,8 +52,8 @@ type State = 'held' | 'releasing' | 'over' | 'lost'
 
 /**
  * Laws:
- * - `held` compares the clocks at each call (CT6, CT7). The timer of ClusterTimeRefresh serves the signal,
- *   which must abort even if no caller reads `held`.
+ * - `held` compares the clocks at each call (CT6, CT7). The timer of ClusterTimeRefresh also compares the
+ *   clocks, because the signal must abort even if no caller reads `held`.
  * - A lost hold stays lost, even if a late renewal or a lower bound of cluster time arrives.
  * - The deadline only grows.
  */
@@ -123,7 +123,7 @@ export class HoldValidity implements HoldOrAttempt {
 
   /**
    * Returns an upper bound of the milliseconds since the log entry that set the deadline. No answer carries
-   * the time of that entry, so the bound of cluster time gives the result.
+   * the time of that entry, so the result is computed from the upper bound of cluster time.
    */
   age(): number {
     const { bound, clock } = this.#port
@@ -155,8 +155,8 @@ export class HoldValidity implements HoldOrAttempt {
   }
 
   /**
-   * Ends the hold in this process, because the store object is closed and releases all holds that were
-   * acquired through it. The signal aborts, because the user of the hold did not ask for the release and must
+   * Ends the hold in this process. Called when `close` or `locks.releaseAll` of the store releases the holds
+   * of this process. The signal aborts, because the user of the hold did not ask for the release and must
    * stop.
    */
   revoke(why: LatchkeyError): void {

@@ -1,8 +1,9 @@
 // Rule: a set that stores its members in an array. Each member stores its own index.
 //
-// A JavaScript Set would keep garbage in memory. Members are added and removed with each hold, so V8 replaces
-// the table of the Set again and again. When V8 has moved a replaced table to the old generation, a
-// collection of young objects can no longer free the members that were added later.
+// A JavaScript Set would keep removed members in memory. Members are added and removed with each hold, so V8
+// replaces the table of the Set again and again, and each replaced table points to the next table. A replaced
+// table in the old generation keeps the later tables and their members in memory until a full garbage
+// collection.
 
 export interface Indexed {
   /** The index of the member in the set. The set alone writes this field. */
@@ -36,7 +37,7 @@ export class IndexedSet<Member extends Indexed> {
 
   /**
    * Calls `run` for the members, from the last to the first. `run` may delete members. Each member that stays
-   * in the set is visited once or twice.
+   * in the set is visited once, or twice if a deletion moves it to a lower index.
    */
   forEach(run: (member: Member) => void): void {
     for (let place = this.#members.length - 1; place >= 0; place--) {

@@ -36,8 +36,8 @@ export const lockKeyArg = (above: Uint8Array, key: unknown): Uint8Array =>
   lockKeyOf(KIND.lock, keyArg(above, key))
 
 /**
- * Returns the bytes with which a lock key begins if the lock is of that kind and its name begins with
- * `prefix`. null means all locks. `above` is as for keyArg.
+ * Returns the first bytes of all lock keys of that kind whose names begin with `prefix`. null means all
+ * locks. `above` is the prefix of `store.sub(prefix)`, and is empty in the store itself.
  */
 export function prefixArg(above: Uint8Array, prefix: unknown, kind: Kind = KIND.lock): Uint8Array | null {
   const bytes = prefix === undefined ? EMPTY : copyBytes(toBound(prefix, 'prefix'))
@@ -105,7 +105,7 @@ export function durationArg(value: unknown, name: string): number | undefined {
   return value === undefined ? undefined : millis(value as Duration, name)
 }
 
-/** An empty context is a context. null means no context. */
+/** An empty string and an empty array are valid contexts. The result null means that there is no context. */
 export function contextArg(context: unknown): ContextArg {
   if (context === undefined || context === null) return null
   const size = toBytes(context, 'context').length

@@ -50,8 +50,8 @@ const NO_HOLD: ReadonlySet<ErrorCode> = new Set(['ERR_LOCK_LOST', 'ERR_NOT_OWNER
 
 /**
  * Laws:
- * - `enter` resolves to true only while `held` is true. Any other hold or place that an attempt may have got
- *   is released before the next attempt sends a request.
+ * - `enter` resolves to true only while `held` is true. Any other hold or place in the queue that an attempt
+ *   may have got is released before the next attempt sends a request.
  * - One Holder is one owner in the store. All callers of the lock object share its hold. The waiting callers
  *   share one place in the queue.
  * - An acquisition ends with the release of its last acquire or with its loss. The next attempt of the holder
@@ -62,7 +62,7 @@ const NO_HOLD: ReadonlySet<ErrorCode> = new Set(['ERR_LOCK_LOST', 'ERR_NOT_OWNER
 export class Holder {
   readonly #services: LockServices
   readonly #terms: HolderTerms
-  /** The DistributedLock, for the watchdog's listeners. Undefined for other holds. */
+  /** The DistributedLock that the watchdog names in its event for a lost lock. Undefined for other holds. */
   readonly #subject: LockObject | undefined
   readonly #turns = new RequestOrder()
   readonly #listener = {
@@ -191,8 +191,8 @@ export class Holder {
   }
 
   /**
-   * Releases all acquires in one request. Does nothing without a hold, or after a loss. Resolves to the loss
-   * if the release has found one.
+   * Releases all acquires in one request. If the caller does not hold the lock any more, the call does not
+   * reject, but resolves to the error ERR_LOCK_LOST or ERR_NOT_OWNER.
    */
   async leaveAll(): Promise<LatchkeyError | undefined> {
     // A closed store has already released the hold, or the caller of `close` wanted to keep the hold.
@@ -297,8 +297,8 @@ export class Holder {
     if (acquisition.validity !== undefined) this.#services.renewals.remove(acquisition.validity)
     this.#loss = { acquisition, error, reported: false }
     this.#retire(acquisition)
-    // A store that is closed releases the hold, with another code. The watchdog does not report that as a
-    // loss.
+    // If `close` or `releaseAll` of the store has ended the hold, the error has another code, and the
+    // watchdog reports no loss.
     if (this.#subject !== undefined && error.code === 'ERR_LOCK_LOST')
       watchdog?.emitLost(this.#subject, error)
   }
@@ -347,7 +347,7 @@ export class Holder {
     try {
       owner = await loss.acquisition.release(true, limit)
     } catch {
-      // No member answers, but the hold is lost in any case.
+      // The release has failed, but the hold is lost in any case.
     }
     throw this.#reportLoss(owner)
   }

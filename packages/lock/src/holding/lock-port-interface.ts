@@ -16,7 +16,7 @@ import type { ClusterTimeBound } from './cluster-time-bound.js'
 import type { LockWatchEvent } from './lock-watch-types.js'
 
 export interface LockCallOptions {
-  /** In milliseconds. A call without a timeout ends at `close` or at the abort of its signal. */
+  /** In ms. A call without a timeout waits for its answer until the store closes or `signal` aborts. */
   readonly timeout?: number | undefined
   /** Used instead of a timeout: the value of clock.now() at which the call ends. */
   readonly due?: number | undefined
@@ -35,9 +35,9 @@ export interface LockCall {
   /**
    * Resolves when it is certain that the command cannot be applied any more, or was applied already. Called
    * after `result` was rejected with the outcome 'unknown'. In a store, the proof is a late final answer to
-   * the command, the answer to its cancelCall, or the end of the session. In another lock engine, the proof
-   * is that each attempt was answered or refused, or that the engine's clock has passed the time limit of
-   * each attempt.
+   * the command, the answer to a later command that cancels the command (cancelCall), or the end of the
+   * session. In another lock engine, the proof is that each attempt was answered or refused, or that the
+   * engine's clock has passed the time limit of each attempt.
    *
    * The store asks in the background until it has the proof. The promise rejects with ERR_CLOSED when the
    * store closes.

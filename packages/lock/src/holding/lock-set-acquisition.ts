@@ -1,4 +1,5 @@
-// Driver: owns one id of a set of locks: its requests, its places in the queues, and its holds.
+// Driver: owns one attempt to acquire a set of locks: its id, its requests, its places in the queues, and its
+// holds.
 
 import type {
   ContextArg,
@@ -64,7 +65,8 @@ class Member implements Releasable {
  * - All keys or none: the set is held only while every key is held. If one key is lost, the client treats the
  *   whole set as lost, and releases the other keys.
  * - A repeated request with the same id keeps the holds or the places in the queues that the set already has,
- *   and lengthens the leases or the time limit. So a request whose outcome is unknown is sent again.
+ *   and lengthens the leases or the time limit. So a request whose outcome is unknown can safely be sent
+ *   again.
  * - The client does not release the holds and does not leave the queues while a request of the set can still
  *   be applied. Otherwise a late request could be applied after the release.
  */
@@ -194,7 +196,10 @@ export class SetAcquisition {
     })
   }
 
-  /** Ends a wait for the set, because one request of the store releases all holds. */
+  /**
+   * Ends a wait for the set. Called when the store releases all its holds with one request. `released`
+   * resolves to true if that request was answered.
+   */
   revoked(released: Promise<boolean>): void {
     this.#released = released
     this.#wake()
@@ -215,7 +220,7 @@ export class SetAcquisition {
     }
   }
 
-  /** Resolves when the members have released all keys. Does nothing after a loss. */
+  /** Resolves when the cluster has released all locks of the set. Does nothing after a loss. */
   async release(): Promise<void> {
     if (this.#isOver) return
     this.#endPromise()

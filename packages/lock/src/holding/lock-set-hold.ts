@@ -88,7 +88,7 @@ export class HoldSet<S extends As = 'bytes'> implements AsyncDisposable {
 
   /**
    * Returns the guard of this set's writes, with the key and the token of each lock. If all locks are shared,
-   * the members refuse the guard, because a shared lock alone allows no writes.
+   * the members of the cluster refuse the guard, because a shared lock alone allows no writes.
    */
   #guard(): GuardArg {
     const { shares } = this.#parts

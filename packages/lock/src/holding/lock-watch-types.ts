@@ -3,7 +3,7 @@
 import type { As, Bytes, KeyAs, LockEventName } from '@latchkey/protocol'
 
 export interface LockWatchOptions<A extends As = As> {
-  /** The type in which the keys are returned, as for a read. */
+  /** The type of the keys in the events. The default is the type of the store. */
   as?: A | undefined
   /**
    * Whether the watch also reports each renewal, and each further acquire of the same holder. Default: false.
@@ -13,7 +13,7 @@ export interface LockWatchOptions<A extends As = As> {
   signal?: AbortSignal | undefined
 }
 
-/** One change of a lock. All events of one log entry come together, in their order. */
+/** One change of a lock. A watch yields the changes in the order in which the cluster applied them. */
 export interface LockWatchEvent<A extends As = 'bytes'> {
   /**
    * - `acquired`: the hold began.

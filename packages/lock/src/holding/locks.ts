@@ -91,8 +91,8 @@ const HISTORY_OPTIONS = knownNames('kind', 'timeout', 'signal')
 const WATCH_OPTIONS = knownNames('as', 'renewals', 'signal')
 
 /**
- * The locks for most callers, `store.locks`. A hold is never reentrant, and the store renews it by default.
- * Waiters get the lock in the order of their arrival.
+ * The locks for most callers, `store.locks`. A hold is never reentrant. By default, the store renews each
+ * hold. Waiters get the lock in the order of their arrival.
  */
 export class Locks<S extends As = 'bytes'> extends HoldCalls {
   readonly #releaseAll: (limits: LockCallOptions) => Promise<number>
@@ -308,8 +308,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Refuses a call under the caller's own hold of the same lock, because the call would wait for ever. A call
-   * with a time limit `wait` is allowed.
+   * Refuses a call inside `withLock` of the same lock, because the call would wait for its own caller's hold
+   * for ever. A call with a time limit `wait` is allowed.
    */
   #refuseDeadlock(key: Uint8Array, wait: number | undefined): void {
     if (wait !== undefined) return
@@ -324,7 +324,8 @@ const CLOSED_MEANWHILE =
 
 /**
  * Releases the hold after the function of the user has ended. Throws ERR_LOCK_LOST if the hold was lost while
- * this function ran. If the function itself has released the hold, the hold was not lost.
+ * the user's function ran. If the user's function has released the hold itself, the hold does not count as
+ * lost.
  */
 async function throwIfLost(hold: Hold<As>): Promise<void> {
   const loss = await hold.end().catch(() => hold.loss)

@@ -73,10 +73,10 @@ export class Renewals {
   }
 
   /**
-   * Renews a hold that may be in force, until a member answers.
+   * Sends renewals of a hold that may be in force, until a member answers.
    *
-   * The caller must then call `adopt` with the validity that it makes from the answer, or `discard`. Attempts
-   * that are still under way also prolong that validity.
+   * Afterwards the caller must call `adopt` with the HoldValidity that it makes from the answer, or `discard`
+   * if it makes none. Renewals that are still under way also prolong the adopted HoldValidity.
    */
   confirm(
     of: RenewedHold,

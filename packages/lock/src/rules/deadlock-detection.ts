@@ -1,17 +1,17 @@
 // Rule: decides whether a request would close a deadlock, which is a circle of flows that wait for each other
 // (docs/locks.md, section 13).
 //
-// A flow is work that takes its locks one at a time. A flow consists of the requests with one flow name, or
-// of a hold of withLock with all requests that its function makes. The table says what can block a waiter,
-// and when each obstacle goes away:
+// A flow is work that takes its locks one at a time. All requests with the same flow name belong to one flow.
+// Without a flow name, a hold of withLock and the requests of its callback belong to one flow. The table says
+// what can block a waiter, and when each obstacle goes away:
 //
 // | obstacle                          | when the obstacle goes away                                      |
 // |-----------------------------------|------------------------------------------------------------------|
-// | a hold that excludes the waiter   | all waiters of the hold's flow and withLock call were granted    |
+// | a hold that excludes the waiter   | all waiters of the flow of that hold were granted                |
 // | the holds of a semaphore          | enough of these holds have ended to free the wanted permits      |
 // | an earlier waiter                 | that waiter was granted                                          |
 // | an earlier waiter for a set       | that waiter was granted; a waiter for a single key may also      |
-// |   of keys                         | overtake the set while something older blocks the set            |
+// |   of keys                         | overtake the set while an older hold or waiter blocks the set    |
 //
 // A waiter is stuck if one of its obstacles goes away only after another stuck waiter was granted. A request
 // closes a circle if its caller would be stuck, and would not be stuck without its own holds.
@@ -38,6 +38,7 @@ import { membersOf } from './waiting-key-sets.js'
 
 /**
  * How many holds and waiters one search visits at most, so that no request blocks the state machine for long.
+ * After more steps the search ends and finds no circle.
  */
 const MOST_STEPS = 1_000
 
@@ -92,9 +93,10 @@ interface WaitingPosition {
   /** Waiters with this arrival number or a higher number came later, so they are no obstacles. */
   readonly before: number
   /**
-   * Holds and waiters with an arrival number below `since` are no obstacles. If the search asks whether a set
-   * of keys blocks a waiter for one key, `since` is the number of the set, because the waiter may overtake
-   * the set while something older blocks the set. Otherwise `since` is 0.
+   * Holds and waiters with an arrival number below `since` are no obstacles. The search sets `since` for a
+   * set of keys that blocks a waiter for one key: `since` is then the arrival number of the set. While a hold
+   * or waiter that is older than the set blocks the set, the waiter may overtake the set. Otherwise `since`
+   * is 0.
    */
   readonly since: number
   readonly isAsker: boolean
@@ -137,8 +139,8 @@ class Search {
   }
 
   /**
-   * Returns the nodes that are stuck. If `own` is true, the holds of the caller's own flow also count as
-   * obstacles.
+   * Returns the waiting callers that are stuck. If `own` is true, the holds of the caller's own flow also
+   * count as obstacles.
    */
   stuck(own: boolean): ReadonlySet<Node> {
     const stuck = new Set(this.#nodes.values())

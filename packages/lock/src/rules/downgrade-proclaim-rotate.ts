@@ -36,7 +36,7 @@ function changeOwn(
   return inForce(other, tx.now) ? notOwner(other, tx.now) : notHeld(id, tx.now)
 }
 
-/** The shared requests at the front of the queue are granted the lock in the same entry. */
+/** The shared requests at the front of the queue are granted the lock in the same log entry. */
 export function downgrade(tx: LockTransaction, key: Uint8Array, id: string, token: number): OwnerResult {
   return changeOwn(tx, key, id, token, (row) => {
     if (row.permits > 0) return row

@@ -1,5 +1,5 @@
-// Rule: ends the waits and holds that are due, before the commands of an entry run (CT3), and applies the
-// end of a session.
+// Rule: ends the waits and holds whose time is over, before the commands of a log entry run (CT3), and
+// applies the end of a session.
 
 import { CODE, overAt, reclaimAt } from './hold-checks-and-answers.js'
 import type { LockTransaction } from './lock-transaction.js'
@@ -39,8 +39,8 @@ export function expire(tx: LockTransaction, changedQueues: readonly Uint8Array[]
 }
 
 /**
- * Removes the waiters of a session that has ended, but never a hold. Returns the keys of the queues in which
- * another waiter may be served now. The caller must call grantNext for these keys.
+ * Removes the waiters of a session that has ended. Its holds stay until their leases end. Returns the keys of
+ * the queues in which another waiter may be served now. The caller must call grantNext for these keys.
  */
 export function removeWaiters(tx: LockTransaction, session: number): Uint8Array[] {
   return tx.waitersOf(session).flatMap((waiter) => remove(tx, waiter))

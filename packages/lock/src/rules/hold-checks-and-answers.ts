@@ -49,8 +49,8 @@ export function isSame(row: HoldRow, id: string, token: number): boolean {
 }
 
 /**
- * The `remaining` field of a successful answer, by CODE. The numbers come from RheaKV, the key-value store of
- * JRaft.
+ * The value of the field `remaining` in a successful answer with each code. The numbers come from RheaKV, the
+ * key-value store of JRaft.
  */
 export const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
   [CODE.FIRST_TIME]: FIRST_TIME_SUCCESS,

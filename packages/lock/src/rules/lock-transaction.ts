@@ -62,7 +62,7 @@ export interface WaiterRow {
   readonly session: number
   /** The cluster time of the entry in which the waiter joined the queue. */
   readonly since: number
-  /** In cluster time. 0 means that the wait has no limit. */
+  /** The cluster time at which the wait ends. 0 means that the wait has no limit. */
   readonly deadline: number
   readonly lease: number
   readonly context: ContextArg
@@ -105,7 +105,7 @@ export interface LockTransaction extends LockView {
   /** The cluster time of the previous entry. */
   readonly previous: number
   putHold(row: HoldRow): void
-  /** Records an event for watches of locks. If the row was removed, `row` is the removed row. */
+  /** Records an event for watches of locks. For a hold or waiter that was removed, `row` is its last row. */
   happened(what: LockHappening, row: HoldRow | WaiterRow): void
   /** Counts a hold that `forceRelease` or `steal` ends, for the metrics. */
   taken(row: HoldRow): void
@@ -159,8 +159,8 @@ export interface LockTransaction extends LockView {
   reclaimableHolds(): Iterable<HoldRow>
   waitersOf(session: number): WaiterRow[]
   /**
-   * The waiters of the flow with that name, in the order of arrival. If `name` is the id of a hold of
-   * withLock, the waiters whose requests were made inside of that hold.
+   * Returns the waiters of the flow with that name, in the order of arrival. If `name` is the id of a hold of
+   * withLock, returns the waiters whose requests were made in the callback of that withLock.
    */
   waitersOfFlow(name: string): WaiterRow[]
   /** The grants of a session that the session has not confirmed yet (HoldRow.touchBy). */

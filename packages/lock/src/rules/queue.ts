@@ -20,8 +20,8 @@ export const NO_FLOW: FlowArg = [null, []]
  * a waiter for a set of keys, which may be overtaken (waiting-key-sets.ts).
  *
  * Law: at the end of an entry, no queue has a waiter that may be granted the lock. Therefore each rule that
- * ends or weakens a hold, or removes a waiter that others wait for, calls grantNext in the same entry. A
- * caller joins a queue only after a refusal with HELD.
+ * ends or downgrades a hold, or removes a waiter that others wait for, calls grantNext in the same entry. A
+ * caller whose request can be granted immediately never joins a queue.
  */
 export function grantNext(tx: LockTransaction, key: Uint8Array, code: number): void {
   // A waiter for a set of keys is granted or removed at all of its keys together. So the queues of the other
@@ -169,8 +169,8 @@ export function leave(tx: LockTransaction, waiter: WaiterRow): void {
 
 /** Removes a waiter, at all keys of its set. Returns the keys at which later waiters may be served now. */
 export function remove(tx: LockTransaction, waiter: WaiterRow): Uint8Array[] {
-  // A waiter for a set of keys has one row for each key, and the first due row removes all rows. So this row
-  // may be removed already.
+  // A waiter for a set of keys has one row for each key, and the first row whose time is over removes all of
+  // these rows. So this row may be removed already.
   if (tx.waiter(waiter.key, waiter.id)?.arrival !== waiter.arrival) return []
   return membersOf(tx, waiter)
     .filter((member) => {

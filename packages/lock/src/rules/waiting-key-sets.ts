@@ -2,8 +2,9 @@
 // 12).
 //
 // A set takes no key before it can take all of its keys in one entry. So while an older hold or waiter blocks
-// one key of the set, a later caller may take another key that is free. Older means: at the key before the
-// set came. After the last older hold or waiter has gone, no later caller overtakes the set.
+// one key of the set, a later caller may take another key that is free. A hold or waiter is older than the
+// set if it was at the key before the set. After the last older hold or waiter has gone, no later caller
+// overtakes the set.
 //
 // Laws:
 // - There is no circle of waiting. A set waits for holds and for waiters with lower arrival numbers, and one
@@ -22,8 +23,8 @@ import type { LockTransaction, WaiterRow } from './lock-transaction.js'
 const MOST_PASSED = 4
 
 /**
- * Whether a new hold with these permits can be in force together with the present holds. 0 means an exclusive
- * hold, which must be alone.
+ * Whether a new hold with these permits can be in force together with the present holds. `permits` 0 means an
+ * exclusive hold, which excludes all other holds.
  */
 export function fits(tx: LockTransaction, key: Uint8Array, permits: number): boolean {
   if (inForce(tx.hold(key), tx.now)) return false
