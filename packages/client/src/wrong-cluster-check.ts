@@ -138,8 +138,8 @@ export class OneCluster {
     }
     const link = await this.#open(url, own, { ...events, reply: replied }, signal)
     const check = members.then((list) => this.#check(url, own.clusterId as string, list))
-    // A cluster that is being founded has no id yet. The store uses the link, and compares the id later, as
-    // soon as the cluster has an id.
+    // A cluster that is being founded has no id yet. The store uses the link, and checks the clusters of the
+    // given addresses later, as soon as this cluster has an id.
     if (own.clusterId === undefined) {
       check.catch((error: LatchkeyError) => this.#fail(error))
       return link
@@ -167,7 +167,7 @@ export class OneCluster {
     if (foreign.length > 0) throw this.#fail(this.#two(clusterId))
     const pinned = this.#identity.clusterId
     // While this dial was under way, the check of another address may have succeeded. The cluster of that
-    // address is then the store's cluster.
+    // other address is then the store's cluster, and this address is refused if its cluster is different.
     if (pinned !== undefined && pinned !== clusterId) throw this.#warn(url, clusterId, this.#two(pinned))
     this.#identity.clusterId = clusterId
     for (const one of silent) this.#askLater(one, LEAST_PAUSE)

@@ -33,7 +33,10 @@ interface MetricsPorts {
   refusals(): readonly RefusalCount[]
 }
 
-/** In ms, about 25 days. A timer of Node cannot have a longer interval. */
+/**
+ * In ms, about 25 days: the longest interval of a timer in Node. A timer with this interval hardly ever
+ * fires.
+ */
 const NEVER_MS = 2 ** 31 - 1
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]

@@ -28,7 +28,10 @@ export interface Ports {
   readonly wake: (id: string) => void
   readonly clock: Clock
   readonly now: () => number
-  /** The fraction of a lease that its holder may use. The fraction is less than 1, because clocks drift. */
+  /**
+   * The fraction of a lease during which the holder may use the lock. The fraction is less than 1, because
+   * clocks drift.
+   */
   readonly part: number
 }
 
@@ -57,7 +60,7 @@ export class Contender {
   readonly #key: Uint8Array
   readonly #id: string
   readonly #ports: Ports
-  /** Called when the caller has neither a place nor a hold any more. */
+  /** Called when the caller has neither a place in the queue nor a hold any more. */
   readonly #done: () => void
   #lastStep: Promise<unknown> = Promise.resolve()
   #steps = 0

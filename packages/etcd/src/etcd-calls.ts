@@ -56,7 +56,9 @@ export class EtcdCalls {
     }
   }
 
-  /** etcd deletes the rows on the lease, and refuses later puts that name the lease. */
+  /**
+   * etcd deletes the rows that are attached to the lease, and refuses each later put that names the lease.
+   */
   async revoke(lease: string): Promise<void> {
     try {
       await this.#client.leaseClient.leaseRevoke({ ID: lease }, this.#limit())

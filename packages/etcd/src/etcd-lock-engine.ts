@@ -27,7 +27,10 @@ interface EtcdTerms {
   readonly rows: LockRows
   readonly clock: Clock
   readonly time: ClientClock
-  /** The fraction of a lease that its holder may use. The fraction is less than 1, because clocks drift. */
+  /**
+   * The fraction of a lease during which the holder may use the lock. The fraction is less than 1, because
+   * clocks drift.
+   */
   readonly part: number
 }
 

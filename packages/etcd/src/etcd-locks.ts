@@ -19,7 +19,7 @@ import type { EtcdClient, EtcdOperation, TxnAnswer } from './etcd-types.js'
 import { LockRows } from './lock-rows.js'
 
 export interface EtcdOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
-  /** An `Etcd3` of the package etcd3. close() does not end your client. */
+  /** Your `Etcd3` client of the package etcd3. `close` of the locks does not close this client. */
   client: EtcdClient
   /** The prefix of the locks' keys in etcd. Default: 'latchkey/'. */
   prefix?: string | undefined
@@ -73,7 +73,10 @@ export function etcdEngine(
   of: {
     readonly prefix?: string | undefined
     readonly drift?: number | undefined
-    /** The clock of the engine. Engines whose histories are compared must share one clock. */
+    /**
+     * The clock of the engine. Tests that compare the histories of several engines give one clock to all of
+     * these engines.
+     */
     readonly time?: ClientClock
   } = {},
   end: () => void = () => {},

@@ -47,7 +47,7 @@ export interface EtcdRow {
   readonly value: Buffer
   readonly create_revision: string
   readonly mod_revision: string
-  /** The id of the lease with which the row ends. '0' means no lease. */
+  /** The id of the lease to which the row is attached. '0' means no lease. */
   readonly lease: string
 }
 

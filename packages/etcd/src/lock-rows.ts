@@ -152,7 +152,10 @@ export class LockRows {
     return { compare: this.guard(key, token), success: this.#ending(key) }
   }
 
-  /** The two conditions are true together only while the hold with that token is in force. */
+  /**
+   * Returns two conditions of an etcd transaction. The two conditions are true at the same time only if the
+   * hold with that token is in force.
+   */
   guard(key: Uint8Array, token: number): object[] {
     return [
       { key: this.token(key), target: 'Mod', result: 'Equal', mod_revision: String(token) },
@@ -193,10 +196,15 @@ const missing = (key: Buffer): object => ({
   result: 'Equal',
   create_revision: '0',
 })
-/** True if the range has no rows. etcd compares an empty range like one row with revision 0. */
+/**
+ * A condition that is true if the range has no rows. etcd treats an empty range as one row with revision 0.
+ */
 const noneBelow = (prefix: Buffer): object => ({ ...missing(prefix), range_end: endOf(prefix) })
 
-/** True if the range has a row, and each of its rows was created at the revision of `place` or later. */
+/**
+ * A condition that is true if the range has a row, and if each row was created at the revision of `place` or
+ * later.
+ */
 const firstOf = (prefix: Buffer, place: Place): object => ({
   key: prefix,
   range_end: endOf(prefix),
@@ -271,6 +279,9 @@ export function heldRow(
   }
 }
 
-/** The exact end of another client's hold is not known, but the hold ends within its lease. */
+/**
+ * The exact end of another client's hold is not known. The deadline is the latest possible end, which is one
+ * whole lease from now.
+ */
 export const otherHold = (row: HeldRow | undefined, now: number): EngineHold | undefined =>
   row && { ...row, deadline: now + row.lease }

@@ -6,7 +6,10 @@ import type { EtcdClient } from './etcd-types.js'
 
 type Either = 'bytes' | 'string'
 
-/** Called by `locks('etcd://host:port,host:port')` of @latchkey/locks. close() ends the client. */
+/**
+ * Called by `locks('etcd://host:port,host:port')` of @latchkey/locks. `close` of the locks also closes the
+ * etcd client.
+ */
 export async function locksFromUrl(
   url: string,
   options: Omit<EtcdOptions<Either>, 'client'> = {},

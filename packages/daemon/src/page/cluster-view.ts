@@ -1,4 +1,4 @@
-// Driver: the view of the cluster: its leader, its members, and the speed of this member's answers.
+// Driver: the view of the cluster: its leader, its members, and the speed of the member that serves the page.
 
 import type { Console, Member, Status, View } from './shared-view-types.js'
 import { may } from './signed-in-user-types.js'

@@ -43,8 +43,8 @@ export const pastEvent = (event: Omit<LockEvent, 'time' | 'when'>, ago: number):
 
 /**
  * Returns the events of the member's history (`events`) that the page has not received from the watch
- * (`heard`). Events with the same type, holder and fencing token look equal. If the page has received one of
- * two equal events, it has received the later one.
+ * (`heard`). Events with the same type, holder and fencing token look equal. The watch delivers the later
+ * events, so of two equal events the later event counts as received.
  */
 export function notReceived(events: readonly LockEvent[], heard: readonly LockEvent[]): LockEvent[] {
   const left = new Map<string, number>()

@@ -144,7 +144,9 @@ export class OneLock implements View {
     this.#waiters.show((first?.queue ?? []).map((waiter, i) => ({ ...waiter, place: i + 1, at })))
   }
 
-  /** Called only after a change of holders, so that a button keeps the keyboard focus. */
+  /**
+   * Called only if the holders have changed. Otherwise a button would lose the keyboard focus at each update.
+   */
   #build(): void {
     this.#ticks = []
     this.#holders.replaceChildren(...this.#held.map((_, at) => this.#card(at)))

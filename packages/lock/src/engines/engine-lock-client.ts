@@ -35,7 +35,10 @@ export interface EngineCloseOptions {
   holds?: 'release' | 'keep' | undefined
 }
 
-/** Locks on an engine. The lock objects are the same as in a Latchkey store. */
+/**
+ * The locks of a lock engine, for example on PostgreSQL or Redis. The lock objects are the same as in a
+ * Latchkey store.
+ */
 export interface EngineLocks<S extends 'bytes' | 'string' = 'bytes'> extends AsyncDisposable {
   readonly locks: Locks<S>
   /** The same as `getDistributedLock` of a Latchkey store. Throws a TypeError for a wrong argument. */
@@ -43,7 +46,8 @@ export interface EngineLocks<S extends 'bytes' | 'string' = 'bytes'> extends Asy
   readonly capabilities: Capabilities
   /**
    * Closes the client. The signals of the holds abort first, and then the holds are released. With `holds:
-   * 'keep'`, the holds stay until their leases end. A further call waits for the end of the first call.
+   * 'keep'`, the holds stay until their leases end. A second call of `close` waits until the first call has
+   * ended.
    */
   close(options?: EngineCloseOptions): Promise<void>
 }

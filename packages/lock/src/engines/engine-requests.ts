@@ -156,7 +156,7 @@ export class EngineRequests {
         const { now } = await this.#try(() => this.#engine.time(), flight)
         if (now > last) return
       } catch {
-        // The server could not be reached, so it is asked again.
+        // The server could not be reached. The loop asks the server again after a pause.
       }
       await this.#pause(pause)
     }

@@ -23,9 +23,9 @@ interface Waiter {
 
 /**
  * Laws:
- * - A push that comes before the answer "you wait now" is remembered, and the waiter asks again immediately.
- *   Without this law: the lock is released between the request and its answer, and the waiter sleeps although
- *   the lock is free.
+ * - A push may come before the answer that puts the waiter in the queue. The waiter remembers such a push,
+ *   and asks again immediately after that answer. Without this law: the lock is released between the request
+ *   and its answer, and the waiter sleeps although the lock is free.
  * - If a caller gives up its place in the queue, its waiter stops waiting for the answer to its request. The
  *   server may still apply this request, so PendingTakes keeps track of the request.
  */
@@ -62,8 +62,8 @@ export class EngineWaits {
   }
 
   /**
-   * Called when the engine has put the caller in the queue. The waiter then sends `ask` again, after each
-   * push and after each poll interval.
+   * Called when the engine has put the caller in the queue. The waiter then calls `ask` after each push and
+   * after each poll interval.
    */
   queued(key: Uint8Array, id: string, answer: TakeAnswer, ask: Ask): void {
     for (const waiter of this.#waiters.get(nameOf(key, id)) ?? []) {

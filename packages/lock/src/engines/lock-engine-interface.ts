@@ -95,8 +95,8 @@ export interface RenewRequest {
 }
 
 /**
- * `hold` is the caller's hold before the release. With the code NOT_OWNER, `hold` is the hold of another
- * caller.
+ * With DECREMENTED, `hold` is the caller's hold with the acquires that are left. With RELEASED and EXPIRED,
+ * `hold` is the caller's hold that has ended. With NOT_OWNER, `hold` is the hold of another caller.
  */
 export interface ReleaseAnswer extends Timed {
   readonly code: Extract<OwnerCode, 'RELEASED' | 'DECREMENTED' | 'NOT_HELD' | 'EXPIRED' | 'NOT_OWNER'>

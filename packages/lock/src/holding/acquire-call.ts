@@ -31,8 +31,9 @@ export interface WaitOptions {
   /** How long the hold stays in force without a renewal. Default '10s'. */
   lease?: Duration | undefined
   /**
-   * How long the call may wait in the fair queue. After this time the call rejects with ERR_TIMEOUT, or with
-   * ERR_NO_LEADER if no leader is known. The default is no limit for acquire, and one attempt for tryAcquire.
+   * How long the call may wait in the fair queue. After this time acquire rejects with ERR_TIMEOUT, or with
+   * ERR_NO_LEADER if no leader is known, and tryAcquire resolves to undefined. The default is no limit for
+   * acquire, and one attempt for tryAcquire.
    */
   wait?: Duration | undefined
   /** Whether the hold is renewed when 2/3 of its lease are over. Default: true. */
@@ -41,7 +42,7 @@ export interface WaitOptions {
   signal?: AbortSignal | undefined
   /**
    * The counter from which the token is drawn. The default is the store's own counter. A lock must always use
-   * the same counter.
+   * the same counter. Otherwise a later token could be lower than an earlier token.
    */
   fencingKey?: Bytes | null | undefined
   /**
@@ -109,7 +110,7 @@ export async function enter(
   const queues = waits || wait !== undefined
   const limit = holder.limit(wait ?? (queues ? undefined : DEFAULT_TIMEOUT), toSignal(options.signal))
   const context = contextArg(options.context)
-  // The hold could end during another await. So no await may come between the result of `holder.enter` and
+  // The hold could end during a further await. So no await may come between the result of `holder.enter` and
   // the read of `holder.validity`.
   while (await holder.enter({ context, flow, waits: queues, limit })) {
     const { validity } = holder

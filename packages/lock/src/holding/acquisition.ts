@@ -102,8 +102,9 @@ export class Acquisition implements Releasable {
   }
 
   /**
-   * Uses a grant that has arrived, or else sends a request. If `wait` is null, the request does not queue.
-   * Otherwise `wait` is the limit of the wait in ms, and 0 means no limit.
+   * If the store has already pushed a grant, takes the lock with this grant. Otherwise sends a request for
+   * the lock. If `wait` is null, the request does not queue. Otherwise `wait` is the limit of the wait in ms,
+   * and 0 means no limit.
    */
   step({ context, flow, limit }: Attempt, wait: number | null): Promise<Step> {
     const { validity } = this

@@ -7,7 +7,10 @@ import type { LockPort } from './lock-port-interface.js'
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 2_000
 
-/** True if the error is retryable or its outcome is unknown, except after the close of the store. */
+/**
+ * True if the error is retryable or its outcome is unknown. False for ERR_CLOSED, because a closed store
+ * sends no requests.
+ */
 export function isWorthRetry(error: unknown): boolean {
   return (
     isLatchkeyError(error) && (error.retryable || error.outcome === 'unknown') && error.code !== 'ERR_CLOSED'

@@ -72,7 +72,10 @@ export class ClusterTimeBound {
     return Math.max(0, Math.floor((deadline - this.upper(now)) / this.rate))
   }
 
-  /** How many milliseconds ago the request was sent whose answer last brought a cluster time. */
+  /**
+   * Returns the age of the last answer with a cluster time, in ms, counted from the first sending of its
+   * request.
+   */
   age(now: Instant): number {
     return this.#lastSentAt === undefined ? Number.POSITIVE_INFINITY : elapsed(this.#lastSentAt, now)
   }

@@ -44,8 +44,8 @@ export interface Leader<S extends As = 'bytes'> {
 }
 
 /**
- * One change of an election. The token of 'vacant' is the token of the former leader, or 0 if there was no
- * leader before.
+ * One change of an election. An event 'vacant' has the token of the former leader, or the token 0 if there
+ * was no leader before.
  */
 export interface ElectionEvent<S extends As = 'bytes'> {
   type: 'elected' | 'proclaimed' | 'vacant'
@@ -89,7 +89,7 @@ export class Leadership<S extends As = 'bytes'> extends BaseHold<S> {
     this.#value = value
   }
 
-  /** Gives the leadership to the next candidate, in one commit. A second call does nothing. */
+  /** Gives the leadership to the next candidate, in one log entry. A second call does nothing. */
   resign(): Promise<void> {
     return this.release()
   }
@@ -130,8 +130,8 @@ export class Elections<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Yields the present leader or the vacancy, and then every change in order. The iteration continues across
-   * reconnects and across changes of the Raft leader.
+   * Yields an event for the present leader, or 'vacant' if there is no leader, and then every change in
+   * order. The iteration continues across reconnects and across changes of the Raft leader.
    * ```ts
    * for await (const { type, value } of store.elections.observe('reports')) console.log(type, value)
    * ```

@@ -13,8 +13,8 @@ interface HoldAround {
   readonly flow: string | null
   readonly outer: HoldAround | undefined
   /**
-   * False when the function under withLock has ended. Calls that the function has started may continue
-   * without the hold.
+   * False after the callback of withLock has ended. Calls that the callback has started may continue without
+   * the hold.
    */
   active: boolean
 }

@@ -6,7 +6,10 @@ import { READ } from '@latchkey/protocol'
 import { IndexedSet, type Indexed } from './indexed-set.js'
 import type { LockPort } from './lock-port-interface.js'
 
-/** Both holds and waiting attempts need a recent upper bound of cluster time. */
+/**
+ * A hold, or an attempt that waits in the queue. While the store has one of them, the timer keeps the upper
+ * bound of cluster time recent.
+ */
 export interface HoldOrAttempt extends Indexed {
   readonly lease: number
   /**
@@ -19,16 +22,17 @@ export interface HoldOrAttempt extends Indexed {
 
 const SHORTEST_PAUSE = 10
 /**
- * How many times one tick checks all holds at most. A tick repeats the check if holds or attempts were added
- * during the check. Without this limit, a listener that always acquires again could block the event loop.
+ * How many times one tick, which is one run of the timer, checks all holds at most. A tick repeats the check
+ * if holds or attempts were added during the check. Without this limit, a listener that always acquires again
+ * could block the event loop.
  */
 const MOST_LOOKS = 4
 
 /**
  * Laws:
- * - A tick comes at the latest when the earliest hold ends. A tick also comes at the latest a third of the
- *   shortest lease after the previous tick. So a clock that jumped, or a machine that slept, is noticed in
- *   time.
+ * - The timer runs (a tick) at the latest when the earliest hold ends. The timer also runs at the latest a
+ *   third of the shortest lease after the previous tick. So a clock that jumped, or a machine that slept, is
+ *   noticed in time.
  * - A tick may come too early, for a hold that was removed. An early tick ends no hold and sets the next
  *   timer.
  * - While there is no hold and no waiting attempt, there is no timer.
@@ -92,9 +96,10 @@ export class ClusterTimeRefresh {
     if (this.#joined) next = Math.min(next, SHORTEST_PAUSE)
     if (this.#items.size === 0) return
     const { bound, clock } = this.#port
-    // Cluster time is read once in each interval, which is a third of the shortest lease. A tick already
-    // reads when nine tenths of the interval have passed. Otherwise a tick just before the end of the
-    // interval would read nothing, and the next tick would come a whole interval later.
+    // The store reads the cluster time once in each interval, which is a third of the shortest lease. The
+    // timer may run a little before the end of the interval, so this tick already reads after nine tenths of
+    // the interval. Otherwise this tick would read nothing, and the next tick would come a whole interval
+    // later.
     if (bound.age(clock.instant()) >= this.#third * 0.9) this.#read()
     this.#arm(Math.min(next, this.#untilRead()))
   }
@@ -114,8 +119,8 @@ export class ClusterTimeRefresh {
   }
 
   /**
-   * Reads the revision of the store and ignores it, because the answer to each linearizable read proves the
-   * cluster time. If the read fails, the next tick reads again.
+   * Reads the revision of the store and ignores the result. The read is sent because the answer to each
+   * linearizable read carries the cluster time. If the read fails, the next tick reads again.
    */
   #read(): void {
     // A closed store sends no request, but its holds still end by the clocks.

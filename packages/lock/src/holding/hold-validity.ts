@@ -45,8 +45,8 @@ export interface Try {
 }
 
 /**
- * releasing: the release was sent, or is sent next. The store no longer guarantees the hold. The answer will
- * show whether the hold was lost before.
+ * releasing: the release was sent, or is sent next. This process no longer guarantees the hold. The answer
+ * will show whether the hold was lost before the release.
  */
 type State = 'held' | 'releasing' | 'over' | 'lost'
 
@@ -55,7 +55,7 @@ type State = 'held' | 'releasing' | 'over' | 'lost'
  * - `held` compares the clocks at each call (CT6, CT7). The timer of ClusterTimeRefresh also compares the
  *   clocks, because the signal must abort even if no caller reads `held`.
  * - A lost hold stays lost, even if a late renewal or a lower bound of cluster time arrives.
- * - The deadline only grows.
+ * - The deadline never moves to an earlier time.
  */
 export class HoldValidity implements HoldOrAttempt {
   index = NOT_IN_SET

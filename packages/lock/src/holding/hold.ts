@@ -5,9 +5,9 @@ import { type As, type LockMode, OP } from '@latchkey/protocol'
 import { BaseHold, type HoldParts } from './base-hold.js'
 
 /**
- * A lock that is held. Call `release`, or let `await using` release the lock. A write of `kv` under a shared
- * hold fails with ERR_FENCED. To write under a shared hold, call the store itself with the guard `{ key,
- * token, shared: true }`.
+ * A lock that is held. Call `release`, or let `await using` release the lock. If the hold is shared, a write
+ * of `hold.kv` fails with ERR_FENCED, and a write of the store needs the guard `{ key, token, shared: true
+ * }`.
  */
 export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
   #mode: LockMode

@@ -43,7 +43,7 @@ import { splitRequests } from './split-request-by-command-limits.js'
 import { Watchdog } from './renewing-watchdog.js'
 import { WebLocks } from './web-locks-api.js'
 
-/** Options of a lock that few callers need. */
+/** Further options of getDistributedLock. Few callers need these options. */
 export interface LockOptions {
   /**
    * The counter from which the token is drawn. The default is the store's own counter. A lock must always use
@@ -54,7 +54,7 @@ export interface LockOptions {
   context?: Bytes | undefined
   /** 'exclusive' or 'shared', as in the options of `locks.acquire`. */
   mode?: LockMode | undefined
-  /** The name of the piece of work to which this acquisition belongs, as in the options of `locks.acquire`. */
+  /** The name of the flow to which the requests belong, as in the options of `locks.acquire`. */
   flow?: string | undefined
 }
 
@@ -96,7 +96,8 @@ export class Locking<S extends As = 'bytes'> {
       ({ validity }) => validity?.held && startsWith(nameOfLockKey(validity.key), this.#prefix),
     )
     const why = 'The lock was released by releaseAll(). Stop the work it guarded, or acquire it again.'
-    // The request is sent even without holds, because the members check the rights of the caller.
+    // The request is sent even without holds, so that a caller without the right to release gets the error of
+    // the members.
     if (held.length === 0)
       return this.#services.port.command([OP.releaseAll, []], limits).result.then(() => 0)
     return this.#release(held, new LatchkeyError('ERR_NOT_OWNER', why), limits)

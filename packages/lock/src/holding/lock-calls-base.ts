@@ -1,5 +1,5 @@
-// Driver: the common part of store.locks, store.semaphores, store.elections and store.webLocks: the store,
-// the prefix that `store.sub(prefix)` puts before each key, and the list of holds.
+// Driver: the base class of store.locks, store.semaphores, store.elections and store.webLocks, and the query
+// that lists holds.
 
 import {
   type As,
@@ -37,7 +37,7 @@ export abstract class HoldCalls {
     return this.#services.port
   }
 
-  /** The prefix of all names of a sub. Empty in the store itself. */
+  /** The prefix that `store.sub(prefix)` puts before all names. Empty in the store itself. */
   protected get prefix(): Uint8Array {
     return this.port.decoding.prefix
   }

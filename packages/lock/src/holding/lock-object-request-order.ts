@@ -40,8 +40,8 @@ interface Loss {
 type Turn = Exclude<Step, 'queued'> | { readonly woken: Promise<undefined | Over> } | Over
 
 /**
- * In ms. An attempt whose wait is over waits at most this long for the removal of its place in the queue.
- * This time is enough for a round trip, but not for a change of leader.
+ * In ms. When the time limit of an attempt is over, the call continues for at most this long, until its place
+ * in the queue is removed. This time is enough for a round trip, but not for a change of leader.
  */
 const LEAVE_QUEUE_WAIT = 500
 const PAUSE_AFTER_FAILURE = 50
@@ -138,8 +138,8 @@ export class Holder {
         'ERR_CLOSED',
         'The watchdog of this lock is closed. Get the lock anew with one that is open.',
       )
-    // An attempt without a wait asks at most twice. The first request may find that the earlier hold was
-    // lost, or may get a grant that is already over.
+    // An attempt that may not wait sends at most two requests. The first request may find that the earlier
+    // hold was lost, or may get a grant that is already over.
     for (let chances = wanted.waits ? Number.POSITIVE_INFINITY : 2; chances > 0; chances--) {
       const turn = await this.#turns.run(() => this.#step(wanted), wanted.limit, isOver)
       if (turn === 'refused') return false
@@ -269,7 +269,7 @@ export class Holder {
     return false
   }
 
-  /** Gives up the place in the queue if no other attempt waits at this place. */
+  /** Gives up the place in the queue if no other attempt of this lock object waits at the same place. */
   async #leaveQueue(): Promise<void> {
     const acquisition = this.#acquisition
     if (

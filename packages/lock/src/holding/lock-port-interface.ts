@@ -1,5 +1,5 @@
-// Types: LockPort, which contains everything that lock objects need from a store. The client of a store and
-// the other lock engines implement LockPort.
+// Types: LockPort, which contains everything that lock objects need from a store. The client of a Latchkey
+// store implements LockPort, and EnginePort implements LockPort for the lock engines.
 
 import type { Clock } from '@latchkey/base'
 import type {

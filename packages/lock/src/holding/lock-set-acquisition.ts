@@ -30,8 +30,8 @@ interface SetTerms {
 }
 
 /**
- * over: the time of the call has ended. broken: the set was granted, and the hold of one of its keys has
- * ended already.
+ * over: the timeout, the signal or the close of the store has ended the call. broken: the set was granted,
+ * and the hold of one of its keys has ended already.
  */
 type Entered = 'held' | 'refused' | 'over' | 'broken'
 

@@ -208,7 +208,7 @@ export class Renewals {
     // The answer to a rotation may have been lost. The answer to a renewal also has the present token.
     validity.rotated(owner[3])
     validity.prolong(owner[1])
-    // If `prolong` finds by the clocks that the hold is over, the renewal is removed.
+    // `prolong` removes the renewal if the clocks show that the hold is over. Then there is no next attempt.
     if (validity.renewal === renewal) renewal.at = this.#dueAt(validity, renewal)
   }
 
@@ -220,7 +220,10 @@ export class Renewals {
   }
 }
 
-/** The answer about a hold that may be in force. Undefined if no member has answered within the lease. */
+/**
+ * The answer that Renewals.confirm has received. Undefined if no member has answered within the lease and
+ * within the limit of the call.
+ */
 export type Confirmed = OwnerResult | undefined
 
 function confirm(renewal: Renewal, owner: Confirmed): void {

@@ -39,7 +39,7 @@ export interface PermitOptions extends WaitOptions {
 }
 const PERMIT_OPTIONS = knownNames(...WAIT_OPTIONS, 'of', 'permits')
 
-/** Permits of a semaphore that are held. Release them, or let `await using` release them. */
+/** Permits of a semaphore that are held. Call `release`, or let `await using` release the permits. */
 export class Permit<S extends As = 'bytes'> extends BaseHold<S> {
   readonly permits: number
 

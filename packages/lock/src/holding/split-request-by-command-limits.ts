@@ -2,7 +2,7 @@
 
 import { CAPS } from '@latchkey/protocol'
 
-/** In bytes: the most that an item needs besides its key and its id. */
+/** In bytes: the most that one hold needs in a command, besides its key and its id. */
 const ITEM_BYTES = 64
 
 export function splitRequests<Item>(

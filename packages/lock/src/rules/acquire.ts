@@ -117,8 +117,8 @@ const isFree = (tx: LockTransaction, ask: TryLock): boolean =>
   firstNotPassed(tx, ask.key) === undefined && fits(tx, ask.key, ask.permits)
 
 /**
- * Answers a caller that already holds the lock. A holder that asks for the other mode, shared or exclusive,
- * is refused, because the holder would wait for itself.
+ * Answers a caller that already holds the lock. A holder that asks for another mode, or for another number of
+ * permits, is refused, because the holder would wait for itself.
  */
 function again(tx: LockTransaction, own: HoldRow, ask: TryLock): TryLockAnswer {
   if (ask.keepLease) return [keep(tx, own, ask.lease), false]

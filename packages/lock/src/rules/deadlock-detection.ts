@@ -233,8 +233,8 @@ function goesAway({ spare, inTheWay }: Need, stuck: ReadonlySet<Node>, own: bool
 }
 
 /**
- * Returns the shortest path from the caller to one of its own holds, through nodes that would not be stuck
- * without these holds.
+ * Returns the shortest path from the caller to one of its own holds, through waiting callers that would not
+ * be stuck without these holds.
  */
 function circleFrom(start: Node, stuck: ReadonlySet<Node>, anyway: ReadonlySet<Node>): FlowLink[] {
   const ways: { readonly node: Node; readonly links: FlowLink[] }[] = [{ node: start, links: [] }]

@@ -39,8 +39,9 @@ export function expire(tx: LockTransaction, changedQueues: readonly Uint8Array[]
 }
 
 /**
- * Removes the waiters of a session that has ended. Its holds stay until their leases end. Returns the keys of
- * the queues in which another waiter may be served now. The caller must call grantNext for these keys.
+ * Removes the waiters of a session that has ended. The holds of the session stay until their leases end.
+ * Returns the keys of the queues in which another waiter may be served now. The caller must call grantNext
+ * for these keys.
  */
 export function removeWaiters(tx: LockTransaction, session: number): Uint8Array[] {
   return tx.waitersOf(session).flatMap((waiter) => remove(tx, waiter))

@@ -44,7 +44,7 @@ export interface HoldRow {
    * The number of this hold in the order of grants. Holds and waiters take their numbers from one counter.
    */
   readonly arrival: number
-  /** The name of the flow, or null. A flow is a piece of work whose steps run one after another. */
+  /** The name of the flow, or null. A flow is work that takes its locks one at a time. */
   readonly flow: string | null
 }
 
@@ -56,7 +56,7 @@ export interface SharedHolds {
 
 export interface WaiterRow {
   readonly key: Uint8Array
-  /** A number from one counter of the store, in the order of arrival. No number is used twice. */
+  /** The waiter's number in the order of arrival. Waiters and holds take their numbers from one counter. */
   readonly arrival: number
   readonly id: string
   readonly session: number
@@ -82,8 +82,8 @@ export interface WaiterRow {
 }
 
 /**
- * What a read of locks needs. `now` is cluster time. For a linearizable read, `now` is not before the time of
- * the last applied entry.
+ * Reads the rows of locks. `now` is the cluster time of the read. For a linearizable read, `now` is not
+ * before the time of the last applied entry.
  */
 export interface LockView {
   readonly now: number

@@ -43,8 +43,8 @@ export function release(
 }
 
 /**
- * Removes the waiter from the queue, or releases its hold if it was granted the lock before. Returns the
- * state before the call.
+ * Removes the waiter from the queue. If the waiter was granted the lock before this call, releases the hold.
+ * Returns the state before the call.
  */
 export function cancelWait(tx: LockTransaction, key: Uint8Array, id: string): TicketResult {
   const waiter = tx.waiter(key, id)
