@@ -42,8 +42,8 @@ interface OwnHold extends EngineHold {
 
 interface OwnPlace extends Place {
   /**
-   * The time, by this process's clock, at which the waiter leaves the queue unless it asks again before
-   * (EN6).
+   * The time, by this process's clock, at which the waiter leaves the queue. If the waiter asks again before,
+   * this time moves to a later time (EN6).
    */
   readonly until: number
 }

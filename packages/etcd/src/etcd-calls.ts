@@ -92,7 +92,8 @@ export class EtcdCalls {
   }
 
   /**
-   * The client chooses the ids of leases itself, so that it can revoke a lease whose grant was not answered.
+   * The client chooses the ids of leases itself, so that the client can revoke a lease whose grant was not
+   * answered.
    */
   #newLease(): string {
     const [high, low] = [this.#random.between(1, 2 ** 30), this.#random.between(0, 2 ** 32)]

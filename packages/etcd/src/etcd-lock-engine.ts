@@ -91,8 +91,8 @@ export class EtcdEngine implements LockEngine {
   }
 
   async cancel(tickets: Parameters<LockEngine['cancel']>[0]): ReturnType<LockEngine['cancel']> {
-    // The clock is read before the requests. etcd ends a hold only after the request to cancel it has
-    // arrived. So `now` in the answer is never later than the end of a hold.
+    // The clock is read before the requests. etcd ends a hold only after the cancel request has arrived. So
+    // `now` in the answer is never later than the end of a hold.
     const now = this.#now()
     const tokens = await Promise.all(tickets.map(async ({ key, id }) => this.#known(key, id)?.cancel() ?? 0))
     return { now, tokens }

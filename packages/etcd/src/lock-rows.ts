@@ -1,4 +1,4 @@
-// Rule: the rows of a lock in etcd, and the transactions that change them.
+// Rule: the rows of a lock in etcd, and the etcd transactions that change these rows.
 //
 // The rows of a lock with key K, below the prefix:
 // - held/K contains the holder's id. The row is attached to the etcd lease of the hold, so etcd deletes the
@@ -11,7 +11,7 @@
 //   the order of the rows' create revisions.
 //
 // Laws:
-// - held/K is created only if it does not exist and no waiter is before the caller (EN1, EN6).
+// - held/K is created only if the row does not exist and no waiter is before the caller (EN1, EN6).
 // - A hold is changed only if held/K is attached to the caller's lease. Without this law: a late release ends
 //   the hold of another caller.
 // - A token is the revision of a put, and revisions only rise (EN2).

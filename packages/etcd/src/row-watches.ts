@@ -1,6 +1,6 @@
-// Driver: owns the stream on which all waiters of a client watch the rows before them in the queue.
+// Driver: owns the stream on which all waiters of a client watch the rows of the waiters before them.
 //
-// Law: each end of a watch wakes its waiter, for whatever cause: the row was deleted, the revision was
+// Law: each end of a watch wakes its waiter. The causes of an end are: the row was deleted, the revision was
 // compacted, or the stream broke (EN7). Without this law: the row before the waiter is gone, and the waiter
 // sleeps until its next poll.
 //

@@ -42,7 +42,7 @@ export function button(label: string, run: () => void, kind = ''): HTMLButtonEle
   return made
 }
 
-/** Writes a text only if it has changed. Otherwise a screen reader would read it again. */
+/** Writes a text only if it has changed. Otherwise a screen reader would read the unchanged text again. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text
 }

@@ -97,8 +97,8 @@ function askToken(problem: string | undefined): void {
 }
 
 function enter(who: Person): void {
-  // If the member has refused a token, a person signs in a second time without a reload of the page. The
-  // streams of the first sign-in are closed here, because otherwise they would stay open.
+  // If the member has refused a token, a person signs in a second time without a reload of the page. Here the
+  // streams of the first sign-in are closed. Otherwise these streams would stay open.
   signedIn?.history.close()
   signedIn = { api, person: who, history: new LockHistory(api, who), say }
   const out = button('Sign out', () => {

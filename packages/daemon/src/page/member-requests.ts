@@ -109,7 +109,7 @@ const MOST_PAUSE_MS = 3_000
  * in a header.
  *
  * Laws
- * - After an interruption, the stream continues after the last revision that it has received.
+ * - After an interruption, the stream continues after the last revision that the page has received.
  * - A stream that is silent for longer than two heartbeats is opened again, because a member that has lost
  *   its network cannot end the stream.
  */

@@ -11,10 +11,10 @@ const DATE_STEP = 2
 
 /**
  * Law: this clock never goes back, and between two readings it advances by as much as the fastest clock of
- * the machine has shown. If this clock could go back: somebody sets the date back by a minute, and a holder
- * believes for a minute too long that it has the lock. If this clock followed the slowest clock: a machine
- * sleeps for an hour, and its monotonic clock stands still. Then the leases of ten seconds still seem to be
- * in force.
+ * the machine has shown. If this clock could go back: somebody sets the date back by a minute. Then a holder
+ * believes for a minute too long that the lock is still held. If this clock followed the slowest clock: a
+ * machine sleeps for an hour, and its monotonic clock stands still. Then the leases of ten seconds still seem
+ * to be in force.
  */
 export class ClientClock {
   readonly #clock: Clock

@@ -1,5 +1,5 @@
-// Driver: owns one client of a lock engine. The client makes lock objects, and releases their holds when it
-// is closed.
+// Driver: owns one client of a lock engine. The client makes lock objects. The close of the client releases
+// their holds.
 
 import { uptime } from 'node:os'
 import { type Clock, systemClock } from '@latchkey/base'

@@ -37,8 +37,8 @@ interface RequestOptions extends LockCallOptions {
 }
 
 /**
- * Whether the engine has refused the request because it came too late (EN4). The answer has the engine's
- * present time, so the request can be sent again with a later `before`.
+ * Whether the engine has refused the request because the request came too late (EN4). The answer has the
+ * engine's present time, so the request can be sent again with a later `before`.
  */
 const isLate = (answer: Timed): boolean => 'code' in answer && answer.code === 'LATE'
 

@@ -1,5 +1,6 @@
-// Types: what a lock engine must do, so that the lock objects of this package work over it: PostgreSQL,
-// Redis, etcd, or memory. `engineSuite` of @latchkey/locks tests these laws on any engine.
+// Types: what a lock engine must do, so that the lock objects of this package work over the engine. There are
+// engines for PostgreSQL, Redis, etcd, and memory. `engineSuite` of @latchkey/locks tests these laws on any
+// engine.
 //
 // Laws of an engine (docs/engines.md says what goes wrong without each law):
 // - EN1: at most one hold of a lock is in force, by the engine's own clock. A hold is in force from its take
@@ -11,7 +12,7 @@
 //   delayed request cannot take the lock after its caller has given up and cancelled the request.
 // - EN5: an id that was cancelled has no hold and no place in a queue, until a later take names the id.
 // - EN6: with queue 'fair' no caller takes a free lock while another caller waits before it. A waiter that
-//   has not asked again within its patience is removed from the queue, because a process that died must not
+//   has not asked again within its patience is removed from the queue. Otherwise a process that died would
 //   block the other waiters.
 // - EN7: with wakeUp 'push' the engine wakes the first waiter soon after the release of the hold. With 'push'
 //   and with 'poll' the waiter asks again after the time `again` at the latest, because a push may be lost.
@@ -105,9 +106,9 @@ export interface ReleaseAnswer extends Timed {
 
 /**
  * Each call is one atomic step at the engine. A failed call rejects with a LatchkeyError: `notReached(cause)`
- * if the request was never sent, `mayHaveArrived(cause)` if the request was sent. EngineRequests does not
- * repeat a request after an error that is not retryable, such as `refusedByServer`. An engine needs no
- * timeouts, because EngineRequests waits at most 5 s for each attempt.
+ * if the request was never sent, `mayHaveArrived(cause)` if the request was sent but not answered.
+ * EngineRequests does not repeat a request after an error that is not retryable, such as `refusedByServer`.
+ * An engine needs no timeouts, because EngineRequests waits at most 5 s for each attempt.
  */
 export interface LockEngine {
   readonly capabilities: Capabilities

@@ -4,8 +4,8 @@ import { addByKey, binary, deleteByKey } from '@latchkey/base'
 import type { EngineCall } from './engine-requests.js'
 
 /**
- * Law: a caller's hold, or its place in the queue, is not given back while the engine can still apply an
- * attempt of the caller's take requests. Without this law: the first attempt of a take is delayed, the second
+ * Law: the client gives back a caller's hold or place in the queue only after the engine can no longer apply
+ * any take request of the caller. Without this law: the first attempt of a take is delayed, the second
  * attempt is answered, and the caller leaves. Then the first attempt arrives, and the lock has a holder that
  * no caller knows.
  */

@@ -290,9 +290,9 @@ export class Acquisition implements Releasable {
 
   /**
    * Whether a new hold can be used without a renewal. Two conditions must be true. At least half of the lease
-   * is left, by the upper bound of cluster time (CT6). The deadline is a whole lease after the cluster time
-   * of the answer: an earlier deadline means that this grant ends soon if the session sends no command
-   * (touchBy).
+   * is left, by the upper bound of cluster time (CT6). The deadline is at least a whole lease after the
+   * cluster time of the answer. An earlier deadline means that this grant ends early if the session sends no
+   * command (touchBy).
    */
   #isFresh(owner: OwnerResult, now: Instant): boolean {
     const { lease } = this.#terms

@@ -113,8 +113,8 @@ export abstract class BaseHold<S extends As = 'bytes'> implements AsyncDisposabl
   }
 
   /**
-   * Whether the hold is known to be lost. No hold of a closed store counts as lost, because every call of a
-   * closed store must reject with ERR_CLOSED and not with ERR_FENCED.
+   * Whether the hold is known to be lost or released. No hold of a closed store counts as lost, because every
+   * call of a closed store must reject with ERR_CLOSED and not with ERR_FENCED.
    */
   #isKnownLost(): boolean {
     return !this.held && !this.parts.port.closed.aborted

@@ -7,8 +7,8 @@ import { IndexedSet, type Indexed } from './indexed-set.js'
 import type { LockPort } from './lock-port-interface.js'
 
 /**
- * A hold, or an attempt that waits in the queue. While the store has one of them, the timer keeps the upper
- * bound of cluster time recent.
+ * A hold, or an attempt that waits in the queue. While the store has a hold or such an attempt, the timer
+ * keeps the upper bound of cluster time recent.
  */
 export interface HoldOrAttempt extends Indexed {
   readonly lease: number

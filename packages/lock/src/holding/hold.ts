@@ -6,8 +6,8 @@ import { BaseHold, type HoldParts } from './base-hold.js'
 
 /**
  * A lock that is held. Call `release`, or let `await using` release the lock. If the hold is shared, a write
- * of `hold.kv` fails with ERR_FENCED, and a write of the store needs the guard `{ key, token, shared: true
- * }`.
+ * of `hold.kv` fails with ERR_FENCED. To write under a shared hold, call the store itself with the guard
+ * `{ key, token, shared: true }`.
  */
 export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
   #mode: LockMode
@@ -15,7 +15,7 @@ export class Hold<S extends As = 'bytes'> extends BaseHold<S> {
 
   /**
    * Internal: `store.locks` creates holds. `rotateEvery` is the interval in ms at which the hold gets a new
-   * token by itself. Undefined means never.
+   * token automatically. Undefined means never.
    */
   constructor(parts: HoldParts, mode: LockMode, rotateEvery: number | undefined) {
     super(parts)

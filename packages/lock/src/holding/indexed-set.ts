@@ -1,7 +1,7 @@
 // Rule: a set that stores its members in an array. Each member stores its own index.
 //
 // A JavaScript Set would keep removed members in memory. Members are added and removed with each hold, so V8
-// replaces the table of the Set again and again, and each replaced table points to the next table. A replaced
+// replaces the table of the Set again and again. Each replaced table points to the next table. A replaced
 // table in the old generation keeps the later tables and their members in memory until a full garbage
 // collection.
 

@@ -96,8 +96,8 @@ export class Locking<S extends As = 'bytes'> {
       ({ validity }) => validity?.held && startsWith(nameOfLockKey(validity.key), this.#prefix),
     )
     const why = 'The lock was released by releaseAll(). Stop the work it guarded, or acquire it again.'
-    // The request is sent even without holds, so that a caller without the right to release gets the error of
-    // the members.
+    // The request is sent even without holds, so that the members can refuse a caller without the right to
+    // release.
     if (held.length === 0)
       return this.#services.port.command([OP.releaseAll, []], limits).result.then(() => 0)
     return this.#release(held, new LatchkeyError('ERR_NOT_OWNER', why), limits)

@@ -257,8 +257,8 @@ export class Holder {
 
   /**
    * Returns false if the timeout has ended the wait. Throws if the signal or the close of the store has ended
-   * the call. An attempt without a wait rejects with ERR_NO_LEADER, because it could not begin while an
-   * earlier request of this lock object had no answer.
+   * the call. An attempt without a wait rejects with ERR_NO_LEADER, because an earlier request of this lock
+   * object was still unanswered, so the attempt never began.
    */
   async #gaveUp({ waits, limit }: Wanted): Promise<false> {
     const end = limit.end ?? 'timeout'

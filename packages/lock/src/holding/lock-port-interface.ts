@@ -39,8 +39,8 @@ export interface LockCall {
    * session. In another lock engine, the proof is that each attempt was answered or refused, or that the
    * engine's clock has passed the time limit of each attempt.
    *
-   * The store asks in the background until it has the proof. The promise rejects with ERR_CLOSED when the
-   * store closes.
+   * The store sends requests in the background until the store has the proof. The promise rejects with
+   * ERR_CLOSED when the store closes.
    */
   whenFinal(): Promise<void>
 }

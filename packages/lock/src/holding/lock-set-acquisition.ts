@@ -64,9 +64,9 @@ class Member implements Releasable {
  * Laws:
  * - All keys or none: the set is held only while every key is held. If one key is lost, the client treats the
  *   whole set as lost, and releases the other keys.
- * - A repeated request with the same id keeps the holds or the places in the queues that the set already has,
- *   and lengthens the leases or the time limit. So a request whose outcome is unknown can safely be sent
- *   again.
+ * - A repeated request with the same id keeps the holds that the set already has, and lengthens their leases.
+ *   If the set waits, the repeated request keeps the places in the queues, and lengthens the time limit. So a
+ *   request whose outcome is unknown can safely be sent again.
  * - The client does not release the holds and does not leave the queues while a request of the set can still
  *   be applied. Otherwise a late request could be applied after the release.
  */

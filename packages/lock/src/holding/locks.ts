@@ -137,9 +137,9 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
 
   /**
    * Acquires several locks in one step: all of them or none. The call takes no lock before it can take all of
-   * them. So two callers with the same locks never wait for each other, whatever the order of their keys. A
-   * set has 1 to 64 keys. Each key has its own token and may have its own mode. See docs/locks.md, section
-   * 12.
+   * them. So two callers with the same locks never wait for each other, even if they name the keys in
+   * different orders. A set has 1 to 64 keys. Each key has its own token and may have its own mode. See
+   * docs/locks.md, section 12.
    * ```ts
    * await using set = await store.locks.acquireAll(['account/1', 'account/2'], { wait: '30s' })
    * await set.kv.batch(transfer) // ERR_FENCED if one of the two locks is lost
@@ -217,8 +217,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
       return result
     } finally {
       own.active = false
-      // A release without an answer continues in the background. The caller gets the result or the error of
-      // fn.
+      // A release without an answer continues in the background, so its error is ignored here. The caller
+      // gets the result or the error of fn.
       await hold.release().catch(() => {})
     }
   }

@@ -20,9 +20,10 @@ const TOGETHER = 1 / 20
 
 /**
  * Laws:
- * - A renewal is due 2/3 of the lease after the last success, or sooner if the rest of the lease would be too
- *   short (renewal-times.ts). The lease is counted from the earliest moment at which the cluster can have
- *   executed the request that succeeded. So a renewal may come too early, but never too late.
+ * - A renewal is due 2/3 of the lease after the last success, or sooner if the last third of the lease is too
+ *   short for two attempts or for a change of leader (renewal-times.ts). The lease is counted from the
+ *   earliest moment at which the cluster can have executed the request that succeeded. So a renewal may come
+ *   too early, but never too late.
  * - Each answer counts, at any time and in any order. The next attempt is sent while earlier attempts are
  *   unanswered. So no hold is lost even if a round trip takes most of the lease.
  * - A refusal, or the clocks of HoldValidity, can end a hold. An attempt that failed or was never answered
@@ -76,7 +77,8 @@ export class Renewals {
    * Sends renewals of a hold that may be in force, until a member answers.
    *
    * Afterwards the caller must call `adopt` with the HoldValidity that it makes from the answer, or `discard`
-   * if it makes none. Renewals that are still under way also prolong the adopted HoldValidity.
+   * if the caller makes no HoldValidity. Renewals that are still under way also prolong the adopted
+   * HoldValidity.
    */
   confirm(
     of: RenewedHold,
@@ -249,7 +251,7 @@ function newRenewal(of: RenewedHold, validity: HoldValidity | undefined): Renewa
 
 /**
  * Whether another attempt may be sent. The last attempt must be over, or must have left this process.
- * Otherwise both attempts would leave at the same time, and the second attempt would gain no time.
+ * Otherwise the two attempts would be sent at the same time, and the second attempt would be useless.
  */
 const mayTry = ({ last, tries }: Renewal): boolean =>
   tries < MOST_TRIES && (last === undefined || last.over || last.call.sent)

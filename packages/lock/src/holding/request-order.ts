@@ -8,7 +8,7 @@ import type { CallLimit } from './call-deadline-or-abort.js'
  * - A task begins when the previous task has ended. Without this law: a caller sends an acquire, and then an
  *   unlock without awaiting the acquire. The leader changes, and the retried acquire is applied after its own
  *   release.
- * - A caller that awaits a task continues before the next task begins, so the result of the task is still
+ * - A caller that awaits a task continues before the next task begins. So the result of the task is still
  *   true when the caller reads the result.
  * - An urgent task comes before all waiting tasks. An urgent task releases the hold, or the place in the
  *   queue, that a finished attempt may have got.

@@ -161,7 +161,7 @@ function reenter(tx: LockTransaction, row: HoldRow, ask: TryLock): OwnerResult {
 
 /**
  * Refuses the request, or puts its caller in the queue. A renewal never queues. An acquirer whose own id has
- * a hold with another token does not queue either, because it would wait for itself.
+ * a hold with another token does not queue either, because the acquirer would wait for itself.
  *
  * `row` is a hold that prevents the request. Undefined if waiters prevent the request, and no hold does.
  */

@@ -17,10 +17,10 @@
 // closes a circle if its caller would be stuck, and would not be stuck without its own holds.
 //
 // Laws:
-// - No refusal without need: a request is refused only if it could not have been granted before a wait or a
-//   lease of the circle ends. So a search with too many steps reports no circle, and the search assumes that
-//   each holder of a semaphore that is not stuck releases its permits. The next law has priority: while a set
-//   of keys waits, a request may be refused without need.
+// - No refusal without need: a request is refused only if nothing could break the circle before a wait limit
+//   or a lease in the circle ends. So a search with too many steps reports no circle, and the search assumes
+//   that each holder of a semaphore that is not stuck releases its permits. The next law has priority: while
+//   a set of keys waits, a request may be refused without need.
 // - No circle of named flows waits for ever. A waiter for one key may overtake a set of keys while a hold or
 //   waiter that is older than the set blocks the set. If a newer hold blocks the set, the waiter must wait
 //   for the set, so the set counts as an obstacle of the waiter.

@@ -223,8 +223,8 @@ function begin(history: KeyHistory, event: Owned, report: Report): void {
   }
   if (acquires !== 1) report('counts', event, `a new ownership with ${acquires} acquires`)
   history.freeSince = undefined
-  // Even if this grant was wrong, its receiver may believe that it holds the lock. So from now on the earlier
-  // holder must make no promise.
+  // Even if this grant was wrong, its receiver may believe that it holds the lock. So from now on each
+  // promise of the earlier holder is an error.
   if (last !== undefined) last.endedAt = Math.min(last.endedAt, event.at)
   history.owners.push({ id, token, from: event.at, deadline, acquires, endedAt: Number.POSITIVE_INFINITY })
 }

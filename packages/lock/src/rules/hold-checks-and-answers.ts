@@ -63,9 +63,9 @@ export const SUCCESS_NUMBER: Readonly<Record<number, number>> = {
  * Builds the answer to a successful acquire or renewal.
  *
  * Law: no caller learns a deadline later than overAt. Without this law: a waiter's lease is longer than the
- * time for which its session stays open without a command. The session ends before it confirms the grant, so
- * the lock is granted to the next waiter. The first waiter still believes in its whole lease, and there are
- * two holders.
+ * time for which its session stays open without a command. The session ends before the client confirms the
+ * grant, so the lock is granted to the next waiter. The first waiter still believes in its whole lease, and
+ * there are two holders.
  */
 export function acquired(row: HoldRow, code: number, now: number): OwnerResult {
   const number = SUCCESS_NUMBER[code] as number

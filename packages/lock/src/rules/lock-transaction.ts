@@ -5,9 +5,9 @@ import type { ContextArg, LockEventName } from '@latchkey/protocol'
 
 /**
  * A hold. A lock has either one exclusive hold or any number of shared holds. A semaphore has shared holds
- * only. The row of an exclusive hold stays after the end of its lease, until another acquirer takes the lock,
- * the owner releases the lock, or RECLAIM_AFTER has passed. The row of a shared hold is removed at the end of
- * its lease.
+ * only. The row of an exclusive hold stays after the end of its lease. The row is removed when another
+ * acquirer takes the lock, when the owner releases the lock, or after RECLAIM_AFTER. The row of a shared hold
+ * is removed at the end of its lease.
  */
 export interface HoldRow {
   readonly key: Uint8Array

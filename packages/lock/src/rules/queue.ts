@@ -47,7 +47,7 @@ function grantAt(tx: LockTransaction, key: Uint8Array, code: number, others: Uin
 
 /**
  * Returns the next waiter to serve. If the first waiter waits for a set of keys that cannot be granted yet,
- * this function skips the sets that may be overtaken, and returns the first waiter that may not be overtaken.
+ * later waiters may overtake this set. Then the function returns the first waiter that may not be overtaken.
  */
 function nextAt(tx: LockTransaction, key: Uint8Array): WaiterRow | undefined {
   const first = tx.firstWaiter(key)
@@ -70,9 +70,9 @@ function grant(tx: LockTransaction, waiter: WaiterRow, life: number, code: numbe
  * Builds the row of a new hold, with the next token of its counter.
  *
  * Law: a hold gets a new arrival number at its grant, and does not keep the number of its wait. Without this
- * law: a waiter for a set of keys was overtaken, and a member restarts. The member reads the shared holds
- * from its disk in the order of their waits. The other members have the order of the grants, so the members
- * disagree.
+ * law: a later waiter overtakes a waiter for a set of keys, and both get shared holds. A member that restarts
+ * reads the shared holds from its disk in the order of their waits. The other members have the order of the
+ * grants, so the members disagree about the first holder.
  */
 export function heldBy(
   tx: LockTransaction,

@@ -1,24 +1,24 @@
 // Rule: decides when a caller that waits for a set of keys gets all keys of the set (docs/locks.md, section
 // 12).
 //
-// A set takes no key before it can take all of its keys in one entry. So while an older hold or waiter blocks
-// one key of the set, a later caller may take another key that is free. A hold or waiter is older than the
-// set if it was at the key before the set. After the last older hold or waiter has gone, no later caller
-// overtakes the set.
+// A set takes no key before all of its keys can be taken in one log entry. So while an older hold or waiter
+// blocks one key of the set, a later caller may take another key that is free. A hold or waiter is older than
+// the set if the hold or waiter came to the key before the set. After the last older hold or waiter has gone,
+// no later caller overtakes the set.
 //
 // Laws:
 // - There is no circle of waiting. A set waits for holds and for waiters with lower arrival numbers, and one
 //   counter gives the numbers for all keys. So the waiter with the lowest number waits for holds alone.
 // - No set waits for ever. The number of older holds and waiters falls and never grows. When this number is
 //   0, no further caller overtakes the set. Without this law: two callers acquire the two keys of a set
-//   alternately, so that one of the two keys is always held, and the set is never granted.
+//   alternately, so that one of the two keys is always held. The set is never granted.
 
 import { inForce } from './hold-checks-and-answers.js'
 import type { LockTransaction, WaiterRow } from './lock-transaction.js'
 
 /**
  * How many waiting sets a caller may overtake at one key. Each overtaken set costs a check of all its keys,
- * so the limit bounds the time to apply one log entry.
+ * so the limit bounds the time to apply one log entry. A caller that would overtake more sets must wait.
  */
 const MOST_PASSED = 4
 

@@ -14,7 +14,7 @@ interface Waiter {
   readonly id: string
   readonly context: ContextArg
   readonly since: number
-  /** The time at which the waiter leaves the queue, unless it asks again before. */
+  /** The time at which the waiter leaves the queue, unless the waiter asks again before. */
   patientUntil: number
 }
 
