@@ -1,4 +1,4 @@
-// Driver: the clock of one client, for an engine whose servers have no clock in common.
+// Driver: the clock of one client, for an engine whose servers have no clock in common, for example etcd.
 
 import { type Clock, elapsed, type Instant } from '@latchkey/base'
 

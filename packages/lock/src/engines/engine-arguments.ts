@@ -15,7 +15,7 @@ export function guardedKey({ key, token }: { readonly key: string | Uint8Array; 
   throw new TypeError(`token must be a safe integer; got ${String(token)}`)
 }
 
-/** Runs `make`, which loads the package `driver`. If the package is missing, the error says what to install. */
+/** Runs `make`, which loads the package `driver`. Without this package, the error says what to install. */
 export async function withDriver<T>(address: string, driver: string, make: () => Promise<T>): Promise<T> {
   try {
     return await make()

@@ -38,7 +38,10 @@ type Entered = 'held' | 'refused' | 'over' | 'broken'
 const GIVE_BACK_TIMEOUT = 5_000
 const RELEASE_TIMEOUT = 5_000
 const PAUSE = 50
-/** How many times the request is sent again at most, if its answer leaves less than half of the lease. */
+/**
+ * How many times the request is sent again at most, if its answer leaves less than half of the lease.
+ * Afterwards the set is used with the time that is left.
+ */
 const MOST_RENEWED = 2
 
 const isHeld = (entered: Entered): boolean => entered === 'held'

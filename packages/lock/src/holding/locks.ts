@@ -308,8 +308,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   }
 
   /**
-   * Refuses a call inside `withLock` of the same lock, because the call would wait for its own caller's hold
-   * for ever. A call with a time limit `wait` is allowed.
+   * Refuses a call inside `withLock` of the same lock, because the call would wait for ever for the hold of
+   * its own caller. A call with a time limit `wait` is allowed.
    */
   #refuseDeadlock(key: Uint8Array, wait: number | undefined): void {
     if (wait !== undefined) return

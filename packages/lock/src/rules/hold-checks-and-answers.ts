@@ -18,7 +18,7 @@ export const CODE = Object.fromEntries(OWNER_CODES.map((code, i) => [code, i])) 
   Record<OwnerCode, number>
 >
 
-/** In ms: how long the row of an expired hold is kept. */
+/** In ms: how long the row of a hold is kept after the hold has expired. */
 const RECLAIM_AFTER = 60 * 60 * 1000
 
 /**

@@ -77,7 +77,7 @@ export interface WaiterRow {
   readonly setCount: number
   /** The flow that the caller has named, or null. */
   readonly flow: string | null
-  /** The ids of the holds of those withLock calls in whose callbacks the request was made, the innermost first. */
+  /** The ids of the holds of the withLock calls around the request, the innermost hold first. */
   readonly within: readonly string[]
 }
 
