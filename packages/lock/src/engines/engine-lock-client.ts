@@ -55,7 +55,10 @@ export interface EngineLocks<S extends 'bytes' | 'string' = 'bytes'> extends Asy
 export const ENGINE_OPTIONS = ['as', 'poll', 'patience', 'drift'] as const
 const DEFAULT_POLL = 2_000
 const LEAST_PATIENCE = 10_000
-/** In ms: how long `close` waits for the release of the holds. */
+/**
+ * In ms: how long `close` waits for the release of the holds. Holds that are not released by then end with
+ * their leases.
+ */
 const CLOSE_PATIENCE = 5_000
 
 export function engineLocks<S extends 'bytes' | 'string' = 'bytes'>(

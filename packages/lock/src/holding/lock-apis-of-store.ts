@@ -126,8 +126,8 @@ export class Locking<S extends As = 'bytes'> {
         answered(true)
         return tokens.filter((token) => token !== 0).length
       } catch (error) {
-        // Each acquisition now releases its hold, or its place in the queue, with its own request, in the
-        // background.
+        // `answered(false)` makes each acquisition release its hold or its place in the queue with its own
+        // request, in the background.
         answered(false)
         throw error
       }

@@ -1,5 +1,5 @@
-// Driver: owns the acquisitions of one lock object, one at a time, and the order of the requests of that
-// object.
+// Driver: owns the present acquisition of one lock object, and the order in which the lock object sends its
+// requests.
 
 import {
   type ErrorCode,

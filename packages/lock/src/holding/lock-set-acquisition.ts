@@ -93,7 +93,7 @@ export class SetAcquisition {
     this.#members = terms.list.map(([key]) => new Member(this, key))
   }
 
-  /** The validities of the holds, in the order of the keys. Empty before the keys are held. */
+  /** The HoldValidity of each hold, in the order of the keys. The list is empty before the keys are held. */
   get validities(): readonly HoldValidity[] {
     return this.#members.map(({ validity }) => validity).filter((one) => one !== undefined)
   }

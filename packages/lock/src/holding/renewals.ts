@@ -223,8 +223,8 @@ export class Renewals {
 }
 
 /**
- * The answer that Renewals.confirm has received. Undefined if no member has answered within the lease and
- * within the limit of the call.
+ * The answer that Renewals.confirm has received. Undefined if no member has answered before the lease or the
+ * limit of the call ended.
  */
 export type Confirmed = OwnerResult | undefined
 

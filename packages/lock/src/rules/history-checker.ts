@@ -42,7 +42,10 @@ export type LockEvent =
     })
   /** A waiter was granted the lock. */
   | (Applied & { readonly kind: 'grant'; readonly owner: OwnerResult })
-  /** A waiter has left the queue because it cancelled, or because its wait or its session was over. */
+  /**
+   * A waiter has left the queue because the caller cancelled the wait, or because the wait or the session was
+   * over.
+   */
   | (Applied & { readonly kind: 'left'; readonly id: string })
   /** A hold was ended by force, or cancelWait gave the hold back. */
   | (Applied & { readonly kind: 'forced'; readonly token: number })
