@@ -308,7 +308,10 @@ export class Contender {
     })
   }
 
-  /** Resolves to the token of the hold, or to 0 if no hold was in force. */
+  /**
+   * Ends the wait and the hold of the caller. Resolves to the token of the hold, or to 0 if no hold was in
+   * force.
+   */
   cancel(): Promise<number> {
     return this.#step(async () => {
       const hold = this.#hold

@@ -24,8 +24,8 @@ const messageOf = (error: unknown): string => String((error as Error | undefined
 export const isNoLease = (error: unknown): boolean => NO_LEASE.test(messageOf(error))
 
 /**
- * True if etcd refuses a grant because the lease already exists. The grant has then succeeded: etcd3 has
- * repeated the request on its own, and etcd has answered the repeated request.
+ * True if etcd refuses to grant a lease because the lease already exists. The lease was then granted: etcd3
+ * has repeated the request on its own, and etcd has answered the repeated request.
  */
 export const isSameLease = (error: unknown): boolean => SAME_LEASE.test(messageOf(error))
 

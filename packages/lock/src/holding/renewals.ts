@@ -48,8 +48,8 @@ export class Renewals {
   }
 
   /**
-   * Begins to renew the hold, for the watchdog `by`. A hold that is already being renewed gets a new due
-   * time.
+   * Begins to renew the hold, for the watchdog `by`. A hold that is already being renewed gets a new time for
+   * its next renewal.
    */
   add(validity: HoldValidity, by: object): void {
     this.#roundTrip.took(validity.age())

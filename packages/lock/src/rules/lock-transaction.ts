@@ -12,7 +12,7 @@ import type { ContextArg, LockEventName } from '@latchkey/protocol'
 export interface HoldRow {
   readonly key: Uint8Array
   readonly id: string
-  /** The present fencing token. Guards accept no other token. */
+  /** The present fencing token. A guarded write with another token is refused. */
   readonly token: number
   /**
    * The first token of this hold. A rotation gives the hold a new token. A request of the owner may still
