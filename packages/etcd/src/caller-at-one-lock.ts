@@ -5,12 +5,10 @@
 // - If a transaction was not answered, its lease is doubtful, and is revoked before the next attempt (EN4,
 //   EN5). etcd refuses a transaction that names a revoked lease. Without this law: a caller gives up, and
 //   minutes later its delayed request takes the lock for a caller that no longer exists.
-// - A hold lasts as long as the caller asked for, less the allowed drift of the clocks. The time begins
-//   before the request for the etcd lease is sent, so the hold ends before the etcd lease (EN1, EN8). This
-//   process's clock alone ends the hold.
-// - A caller whose hold has ended by its own clock revokes the etcd lease. The etcd lease may be longer than
-//   the hold, because etcd has a minimum for leases. Without this law: other callers wait for the end of the
-//   lease.
+// - A hold lasts as long as the caller asked for, less the drift of the clocks. The time begins before the
+//   lease request is sent, so the hold ends before the etcd lease (EN1, EN8).
+// - A caller whose hold has ended by its own clock revokes the etcd lease, because the lease may be longer
+//   than the hold. Without this law: other callers wait for the end of the lease.
 
 import type { Clock, Timer } from '@latchkey/base'
 import type { EngineHold, ReleaseAnswer, TakeAnswer, TakeRequest } from '@latchkey/lock'
@@ -28,10 +26,7 @@ export interface Ports {
   readonly wake: (id: string) => void
   readonly clock: Clock
   readonly now: () => number
-  /**
-   * The fraction of a lease during which the holder may use the lock. The fraction is less than 1, because
-   * clocks drift.
-   */
+  /** The usable fraction of a lease. The fraction is less than 1, because clocks drift. */
   readonly part: number
 }
 
@@ -308,10 +303,7 @@ export class Contender {
     })
   }
 
-  /**
-   * Ends the wait and the hold of the caller. Resolves to the token of the hold, or to 0 if no hold was in
-   * force.
-   */
+  /** Ends the wait and the hold. Resolves to the token of the hold, or to 0 without a hold in force. */
   cancel(): Promise<number> {
     return this.#step(async () => {
       const hold = this.#hold
