@@ -96,7 +96,7 @@ export class RangeSurveys {
     try {
       const found = await surveyRange(state, span, survey.changed, this.#turns)
       if (!survey.lost) survey.found = found
-      if (this.#isKept(found)) this.#end(survey)
+      if (survey.lost || this.#isKept(found)) this.#end(survey)
     } catch {
       this.#end(survey)
     }
