@@ -25,7 +25,7 @@ import type { EtcdRow, OperationAnswer, TxnAnswer } from './etcd-types.js'
 export interface Info {
   readonly acquires: number
   readonly context: ContextArg
-  /** In ms, the lease that the caller asked for. */
+  /** In ms: for a hold, the lease that the caller asked for. For a waiter, its patience. */
   readonly lease: number
   /** When the hold or the wait began, by the wall clock of the client. */
   readonly since: number

@@ -18,8 +18,8 @@ import { grantNext, remove, waitIsOver } from './queue.js'
  * order than the other members.
  *
  * Law: all holds that are over end before any lock is granted again. Without this law: a set of keys is
- * granted at all of its keys in one step. The grant takes a key whose old hold is over, but the end of the
- * old hold was not reported yet.
+ * granted at all of its keys in one step. One of these keys may have an old hold that is over but has not
+ * been ended yet. Watches would then report the new hold before the end of the old hold.
  *
  * Law: the queues that lost a waiter are served last. Otherwise the next waiter would be granted a lock whose
  * lease is over but whose hold has not been ended yet. No watch would then report that this hold has expired.
