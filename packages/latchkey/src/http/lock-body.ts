@@ -30,7 +30,7 @@ export interface AcquireBody {
    * between flows.
    */
   readonly flow: FlowArg | undefined
-  /** The session of the HTTP caller (caller-sessions.ts) whose end also ends the hold. */
+  /** The session of the HTTP caller (sessions-of-open-http-requests.ts) whose end also ends the hold. */
   readonly session: string | undefined
 }
 

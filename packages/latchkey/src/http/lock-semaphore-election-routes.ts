@@ -30,7 +30,7 @@ import {
   proclaimBody,
 } from './lock-body.js'
 import { type Acquired, LockWait } from './wait-for-lock.js'
-import { CallerSessions } from './caller-sessions.js'
+import { CallerSessions } from './sessions-of-open-http-requests.js'
 import { CallsInProgress } from './calls-in-progress-per-hold.js'
 import { lostHold, ownerReply, throwIfLeaderless } from './lock-refusal-replies.js'
 import { LockSetRoutes } from './lock-set-routes.js'

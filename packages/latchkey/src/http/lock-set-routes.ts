@@ -14,7 +14,7 @@ import {
   shownKey,
   type TicketArg,
 } from '@latchkey/protocol'
-import type { CallerSessions } from './caller-sessions.js'
+import type { CallerSessions } from './sessions-of-open-http-requests.js'
 import type { CallsInProgress } from './calls-in-progress-per-hold.js'
 import { keyJson } from './http-status-of-errors.js'
 import type { Call, Reply } from './http-route-dependencies.js'

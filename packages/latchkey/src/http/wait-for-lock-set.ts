@@ -31,7 +31,7 @@ export interface LockSetRequest {
    * between flows.
    */
   readonly flow: FlowArg | undefined
-  /** The session of the HTTP caller (caller-sessions.ts) whose end also ends the holds. */
+  /** The session of the HTTP caller (sessions-of-open-http-requests.ts) whose end also ends the holds. */
   readonly session: string | undefined
 }
 

@@ -131,8 +131,8 @@ class MembershipCall {
     const node = this.#node
     this.#offs.push(
       node.on('membership', (now) => this.#isReached(now) && this.#end()),
-      // automatic-membership-changes.ts has added a listener for this event earlier, so the leader's own
-      // change is proposed first.
+      // record-ids-and-addresses-in-membership.ts has added a listener for this event earlier, so the
+      // leader's own change is proposed first.
       node.on('applied', () => this.#proposed || this.#propose()),
       node.on('role', ({ role }) => role !== 'leader' && this.#left()),
       node.on('failed', (cause) => this.#end(this.#proposed ? unknown({ cause }) : noLeader({ cause }))),

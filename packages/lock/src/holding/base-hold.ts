@@ -4,7 +4,7 @@
 import { type As, type GuardArg, LatchkeyError, type KeyValueCalls } from '@latchkey/protocol'
 import type { HoldChange } from './acquisition.js'
 import type { HoldValidity } from './hold-validity.js'
-import type { Holder } from './lock-object-request-order.js'
+import type { Holder } from './lock-object-acquisition-and-request-order.js'
 import type { LockPort } from './lock-port-interface.js'
 
 const CHANGE_TIMEOUT = 5_000

@@ -15,7 +15,7 @@ import { contextArg, durationArg, optionsArg } from './lock-arguments.js'
 import type { LockServices } from './shared-by-all-acquisitions.js'
 import type { Attempt } from './acquisition.js'
 import { flowArg } from './flow-for-deadlock-detection.js'
-import { Holder, type HolderTerms } from './lock-object-request-order.js'
+import { Holder, type HolderTerms } from './lock-object-acquisition-and-request-order.js'
 import type { LockAttempt, LockObject } from './distributed-lock-interface.js'
 
 const ATTEMPT_OPTIONS = knownNames('context', 'timeout', 'signal')

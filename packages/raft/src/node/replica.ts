@@ -24,7 +24,7 @@ import {
   openLog,
   reconcile,
 } from './recover-log-and-state-machine.js'
-import { AutomaticMembershipChanges } from './automatic-membership-changes.js'
+import { AutomaticMembershipChanges } from './record-ids-and-addresses-in-membership.js'
 import type { ReplicaOptions, ReplicaPorts } from './replica-types.js'
 
 /**

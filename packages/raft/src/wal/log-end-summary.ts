@@ -9,7 +9,7 @@
 
 import type { Entry, HardState, LogPosition } from '../core/types.js'
 import type { Identity } from './log-types.js'
-import { lastIndexAfter, type Start, type RecordContent } from './log-record.js'
+import { lastIndexAfter, type Start, type RecordContent } from './log-record-in-memory.js'
 
 interface MembershipAt {
   readonly index: number

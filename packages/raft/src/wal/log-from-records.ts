@@ -4,7 +4,7 @@ import type { Entry } from '../core/types.js'
 import type { RecordRead } from './record-decoder.js'
 import { HEAD } from './disk-format.js'
 import { LogState } from './log-end-summary.js'
-import { cannotFollow, lastIndexAfter, type Start, type RecordContent } from './log-record.js'
+import { cannotFollow, lastIndexAfter, type Start, type RecordContent } from './log-record-in-memory.js'
 
 export class Replay {
   readonly state = new LogState()

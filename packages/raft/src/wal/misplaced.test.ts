@@ -9,7 +9,7 @@ import { readRecord } from './record-decoder.js'
 import { putRecord, recordBytes } from './record-encoder.js'
 import { MARK_SLOT_AT, PREAMBLE_BYTES, segmentName, TURN, VERSION } from './disk-format.js'
 import { putMark, readMark } from './durable-mark-slot.js'
-import { NOTHING } from './log-record.js'
+import { NOTHING } from './log-record-in-memory.js'
 import { appended, entry, openWal } from './testing/wal-fixture.js'
 
 const path = (name: string) => `/data/wal/${name}`

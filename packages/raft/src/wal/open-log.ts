@@ -29,7 +29,7 @@ import { type DurableMark, type MarkRead, putMark, readMark } from './durable-ma
 import { Reading, type Tail } from './segments-reader.js'
 import { decide, type Facts } from './recovery-table.js'
 import { createSegment, growBytesOf, type Position } from './segment-writer.js'
-import type { RecordContent } from './log-record.js'
+import type { RecordContent } from './log-record-in-memory.js'
 
 export interface Opened {
   readonly origin: LogOwner

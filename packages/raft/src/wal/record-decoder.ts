@@ -15,7 +15,7 @@ import {
   type RecordKind,
   TURN,
 } from './disk-format.js'
-import { NOTHING, type Start, type RecordContent } from './log-record.js'
+import { NOTHING, type Start, type RecordContent } from './log-record-in-memory.js'
 
 export interface RecordRead {
   readonly type: 'record'

@@ -12,7 +12,7 @@ import {
   RECORD_HEADER_BYTES,
   type RecordKind,
 } from './disk-format.js'
-import { lastIndexAfter, type Start, type RecordContent } from './log-record.js'
+import { lastIndexAfter, type Start, type RecordContent } from './log-record-in-memory.js'
 
 /** The record's checksum also covers these fields. So recovery notices a record at a wrong place. */
 interface Place {

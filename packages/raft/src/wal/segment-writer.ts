@@ -15,7 +15,7 @@ import { type Done, type File, type FileSystem, joinPath } from './file-system-i
 import { HEAD, type LogOwner, PREAMBLE_BYTES, segmentName, TURN } from './disk-format.js'
 import type { LogState } from './log-end-summary.js'
 import { putPreamble } from './segment-preamble.js'
-import type { RecordContent } from './log-record.js'
+import type { RecordContent } from './log-record-in-memory.js'
 
 const GROW_BYTES = 256 * 1024
 const SEGMENT_BYTES = 16 * 1024 * 1024

@@ -22,7 +22,13 @@ import { DurableMarkFile } from './durable-mark-file.js'
 import { recordBytes } from './record-encoder.js'
 import type { Segments } from './removable-segments.js'
 import { growBytesOf, SegmentWriter, segmentBytesOf } from './segment-writer.js'
-import { cannotFollow, lastIndexAfter, NOTHING, type Start, type RecordContent } from './log-record.js'
+import {
+  cannotFollow,
+  lastIndexAfter,
+  NOTHING,
+  type Start,
+  type RecordContent,
+} from './log-record-in-memory.js'
 
 /**
  * In bytes. Waiting batches are joined into one write up to this size. The callbacks of a larger write would

@@ -4,7 +4,7 @@
 import { ManualClock } from '@latchkey/raft/memory'
 import { type Command, KIND, LatchkeyError, lockKeyOf, OP, type TicketArg } from '@latchkey/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CallerSessions } from './caller-sessions.js'
+import { CallerSessions } from './sessions-of-open-http-requests.js'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { routeAt } from './route-table.js'
 import { eventsOf, type HeardEvent, type HttpMember, httpMember } from './testing/http-member.js'
