@@ -26,7 +26,7 @@ that was already sent, the error has the code \`ERR_ABORTED\` and the outcome \`
 
 Some codes have more fields, which the column "fields" names. The body of an HTTP answer has the same fields.
 
-- \`key\` is the key of the lock that a caller waited for, that was lost, or that the guard of a refused write names.
+- \`key\` is the key of a lock. The caller waited for this lock or lost this lock, or the guard of the refused write names this lock.
   For a semaphore, a latch or a barrier, \`key\` is the name. \`key\` is a text if its bytes are UTF-8 or if the caller gave a text.
 - For \`ERR_NOT_A_NUMBER\` and \`ERR_UNDECODABLE\`, \`key\` is the key of the stored value.
 - \`token\` is the fencing token of the hold that has ended, or of the guard.

@@ -1,6 +1,6 @@
-// Driver: the replicated key-value store, which applies the entries of Raft's log and returns the answers of
-// their commands. The decisions are in rules/, the data in state/, and flusher.ts decides when data is
-// written.
+// Driver: the state machine of the key-value store. The machine applies the entries of Raft's log, executes
+// the commands in each entry, and returns one answer for each command. The decisions are in rules/, the data
+// is in state/, and flusher.ts decides when data is written.
 // long: the interface KvStore has many calls; each call is passed on to another file
 //
 // Laws

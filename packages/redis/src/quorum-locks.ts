@@ -21,8 +21,8 @@ import { type Scripts, scriptsOf } from './lock-lua-scripts.js'
 
 export interface RedisQuorumOptions<S extends 'bytes' | 'string' = 'bytes'> extends EngineOptions<S> {
   /**
-   * Clients of ioredis for three or five different masters, none of which is a replica of another. close()
-   * does not end your clients.
+   * Clients of ioredis for 3 to 9 different masters, none of which is a replica of another. Usual numbers are
+   * three and five. close() does not end your clients.
    */
   clients: readonly RedisClient[]
   /** The prefix of the names of all Redis keys. Default: 'latchkey:'. */

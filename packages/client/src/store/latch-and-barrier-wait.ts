@@ -40,7 +40,11 @@ export interface PartyPort extends LockPort {
    * returned function is called.
    */
   onEnded(id: string, run: (result: PartyResult) => void): () => void
-  /** The waits of this store. The cluster has a wait record of each of these waits, or may have one. */
+  /**
+   * The waits of this store. A wait enters the set before its request is sent, and leaves the set when the
+   * cluster certainly has no wait record that still waits. A store that closes with such waits ends its
+   * session.
+   */
   readonly parties: Set<object>
 }
 

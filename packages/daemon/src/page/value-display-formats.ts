@@ -28,8 +28,8 @@ export function inForm(bytes: Uint8Array, form: Form): string | undefined {
 }
 
 /**
- * The control characters that a text may have: tabs and line ends. A value with any other control character
- * is not shown as text.
+ * The bytes below 0x20 that a text may have: tab, line feed, vertical tab, form feed and carriage return. If
+ * a value has any other byte below 0x20, `bestForm` does not choose the form 'text'.
  */
 const TEXT: ReadonlySet<number> = new Set([9, 10, 11, 12, 13])
 

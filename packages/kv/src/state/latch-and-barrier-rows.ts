@@ -73,5 +73,8 @@ export function decodeParty({ key, value }: Row): PartyRow {
   return { of, name, id, arrival, session, deadline, state: STATES[state], generation, index }
 }
 
-/** Returns the key of one latch or one barrier in a Map. */
+/**
+ * Returns the key under which a Map in memory has the latch or the barrier. The key of the stored row is
+ * another one.
+ */
 export const waitPointOf = (of: PartyRow['of'], name: Uint8Array): string => `${of}${binary(name)}`

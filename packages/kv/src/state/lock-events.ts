@@ -46,11 +46,12 @@ export class LockEvents {
   /** The rows are not copied, because code that changes a hold or a waiter makes a new row. */
   readonly #rows: (Row | undefined)[] = []
   /**
-   * How many events were dropped, and how many were recorded, since this object was made. The number of an
-   * event, modulo the size of the ring buffer, is its index in the arrays.
+   * How many events this object has recorded, and how many of these events the ring buffer has dropped again.
+   * The events are numbered from 0, in the order in which they were recorded. The number of an event, modulo
+   * the size of the ring buffer, is the index of the event in the arrays.
    */
-  #dropped = 0
   #recorded = 0
+  #dropped = 0
   #bytes = 0
 
   /** `index` and `time` are those of the last entry in the state. */

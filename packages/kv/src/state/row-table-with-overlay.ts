@@ -63,7 +63,10 @@ export interface ChangedRow extends LayerRow {
 interface RangeTombstone {
   readonly start: string
   readonly end: string
-  /** The keys of the rows in the range that the next batch must remove from the store. */
+  /**
+   * The keys of all rows that the range had before the clear. The next batch removes these keys from the row
+   * store.
+   */
   readonly keys: RowKeys
 }
 

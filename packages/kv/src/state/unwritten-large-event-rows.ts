@@ -13,7 +13,10 @@ import { damagedRow, isIntact } from '../storage/stored-row-checksum.js'
 /** In bytes, about how much memory a map entry takes besides its key and its value. */
 const ENTRY_BYTES = 100
 
-/** The parts of each row. null means that the row is removed. */
+/**
+ * The parts of the value of each row, by the key of the row as a `binary` text. One after another, the parts
+ * are the whole value with its checksum. null means that the row is removed.
+ */
 type Layer = Map<string, readonly Uint8Array[] | null>
 
 export class LargeEvents {

@@ -176,7 +176,10 @@ const SYNC = { sync: true }
 /** The most rows that are added to a batch in one turn of the event loop. */
 const SLICE = 5_000
 
-/** Adds a change to the batch, without the keys in `others`. Returns how many bytes were added. */
+/**
+ * Adds a change to the batch, except the removals of `change.others`, which `#removeAll` adds. Returns how
+ * many bytes were added.
+ */
 function add(filled: LevelBatch, change: RowChange): number {
   const value = wholeValue(change)
   if (value === undefined) filled.del(change.key)

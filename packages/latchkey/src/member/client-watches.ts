@@ -19,10 +19,11 @@ interface Ports {
 export class ClientWatches {
   readonly #ports: Ports
   readonly #tell: (reply: LinkReply) => void
+  /** The watches that have begun, by the id that the client gave to each watch. */
   readonly #open = new Map<number, Watch>()
   /**
-   * The watches that begin as soon as the leader has confirmed its leadership. The value is the number of
-   * events that the client has asked for meanwhile.
+   * The watches that begin as soon as the leader has confirmed its leadership, by the same ids. The value is
+   * the number of events for which the client has asked meanwhile.
    */
   readonly #opening = new Map<number, number>()
   #closed = false

@@ -163,7 +163,10 @@ class LinkToMember implements Link {
     return before
   }
 
-  /** The caller that is opening the link gets the reason. For an open link, its listener gets the reason. */
+  /**
+   * Ends the link. If the link is not open yet, the promise of `dialTo` rejects with the reason. If the link
+   * is open, `closed` of its listener is called with the reason.
+   */
   end(reason: Error): void {
     const before = this.#leave()
     if (before === 'dialling') this.#ports.refused(reason)

@@ -91,7 +91,8 @@ export class ClusterTimeRefresh {
   #tick = (): void => {
     this.#armedFor = Number.POSITIVE_INFINITY
     let next = this.#look()
-    // A listener of a loss may acquire the lock again, which adds a new hold or attempt.
+    // A listener of a loss may acquire the lock again, which adds a new hold or attempt during `#look`. The
+    // same `#look` may not have checked the new hold or attempt, so the tick looks again.
     for (let looks = 1; this.#joined && looks < MOST_LOOKS; looks++) next = this.#look()
     if (this.#joined) next = Math.min(next, SHORTEST_PAUSE)
     if (this.#items.size === 0) return

@@ -33,7 +33,10 @@ export interface HoldRow {
    * command is applied, the grant ends. 0 if the grant is confirmed, or if the holder did not wait.
    */
   readonly touchBy: number
-  /** How the lock was acquired: CODE.FIRST_TIME or CODE.NEW_ACQUIRE. A pushed grant carries this code. */
+  /**
+   * CODE.NEW_ACQUIRE if an earlier hold of the lock had expired, and otherwise CODE.FIRST_TIME. If the holder
+   * waited for the lock, the member also pushes this code to the holder's client.
+   */
   readonly code: number
   /**
    * 0 means that the hold is exclusive. Otherwise the hold is shared. The number is 1 for a lock, and the
@@ -44,7 +47,10 @@ export interface HoldRow {
    * The number of this hold in the order of grants. Holds and waiters take their numbers from one counter.
    */
   readonly arrival: number
-  /** The name of the flow, or null. A flow is work that takes its locks one at a time. */
+  /**
+   * The name of the flow, or null. A flow is work that takes its locks one at a time (docs/locks.md, section
+   * 13).
+   */
   readonly flow: string | null
 }
 
@@ -159,8 +165,8 @@ export interface LockTransaction extends LockView {
   reclaimableHolds(): Iterable<HoldRow>
   waitersOf(session: number): WaiterRow[]
   /**
-   * Returns the waiters of the flow with that name, in the order of arrival. If `name` is the id of a hold of
-   * withLock, returns the waiters whose requests were made in the callback of that withLock.
+   * Returns the waiters of the flow with that name (HoldRow.flow), in the order of arrival. If `name` is the
+   * id of a hold of withLock, returns the waiters whose requests were made in the callback of that withLock.
    */
   waitersOfFlow(name: string): WaiterRow[]
   /** The grants of a session that the session has not confirmed yet (HoldRow.touchBy). */

@@ -25,9 +25,9 @@ import {
  */
 const TICK_ENTRY_MS = 50
 /**
- * In ms, the shortest time between two entries that only advance cluster time, if the state machine's
- * deadline passed more than TICK_ENTRY_MS ago. This happens if a million keys expire together, because one
- * entry removes only a limited number of keys.
+ * In ms, the shortest time between two entries that only advance cluster time, if `nextDeadline()` of the
+ * state machine is more than TICK_ENTRY_MS ago. This happens if a million keys expire together. One entry
+ * removes only a limited number of the keys, so the other expired keys wait for further entries.
  */
 const BACKLOG_ENTRY_MS = 2
 const NOTHING = new Uint8Array(0)

@@ -45,7 +45,10 @@ export interface StateMachine {
   /** The position up to which the state is durable. The log may be compacted up to this position. */
   durable(): LogPosition
   flush(): Promise<void>
-  /** The earliest cluster time at which a lease or another deadline ends (CT4). */
+  /**
+   * Returns the earliest deadline in the state, for example the end of a lease, in cluster time (CT4).
+   * Undefined if the state has no deadline.
+   */
   nextDeadline(): number | undefined
   snapshot(): Promise<SnapshotReader>
   receive(state: AppliedState): Promise<SnapshotWriter>
