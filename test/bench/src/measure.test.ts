@@ -13,7 +13,7 @@ const samplesWith = (early: number, late: number) => ({
 test('the halves of the counted time are compared by their rates, whichever is faster', () => {
   expect(figuresOf(samplesWith(50, 100), 4, 2)).toMatchObject({ halvesDiffer: 0.5, perSecond: 75, p50: 3 })
   expect(figuresOf(samplesWith(100, 50), 4, 2).halvesDiffer).toBe(0.5)
-  expect(figuresOf(samplesWith(0, 0), 4, 2)).toMatchObject({ halvesDiffer: 0, samples: 0 })
+  expect(figuresOf(samplesWith(0, 0), 4, 2)).toMatchObject({ halvesDiffer: 1, samples: 0 })
 })
 
 const inTurn = (...halves: readonly number[]) => {

@@ -35,7 +35,8 @@ export function figuresOf(samples: Samples, callers: number, seconds: number): F
   const middle = seconds * 500
   const early = ends.filter((end) => end < middle).length
   const late = ends.length - early
-  const halvesDiffer = round(Math.abs(early - late) / Math.max(early, late, 1), 2)
+  // A load that counted nothing is measured again like one that was not steady.
+  const halvesDiffer = ends.length === 0 ? 1 : round(Math.abs(early - late) / Math.max(early, late), 2)
   return {
     ...{ callers, errors, samples: millis.length, perSecond: Math.round(millis.length / seconds) },
     ...{ ...quantiles(millis), halvesDiffer },
