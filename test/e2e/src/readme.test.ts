@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 test('the first program of README prints what README says', async () => {
   const readme = await readFile(new URL('../../../README.md', import.meta.url), 'utf8')
   const program = /^```ts\n([\s\S]*?)^```$/m.exec(readme)?.[1] ?? ''
-  const promised = /^It prints `([^`]+)`/m.exec(readme)?.[1]
+  const promised = /^The program prints `([^`]+)`/m.exec(readme)?.[1]
   const run = promisify(execFile)
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', program], { cwd: root })
   expect(promised).toMatch(/^token 1/)
