@@ -117,7 +117,8 @@ export type EntryResult = readonly [
 ]
 /**
  * A page of rows. Keys or values that the client did not request are null. View 0 means that this page is the
- * last one and the view is closed. `revision` is the revision of the view.
+ * last one and the view is closed. The last field is the revision of the view. The `revision` of a row is the
+ * revision of its last change.
  */
 export type PageResult = readonly [
   view: number,

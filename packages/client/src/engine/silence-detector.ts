@@ -37,7 +37,7 @@ interface SilenceDetectorPorts {
   readonly random: Random
   /** The link in use. */
   active(): LinkState | undefined
-  /** True if the member may send events or a grant, which answer no request. */
+  /** True if the client waits for a message that answers no request: a watch's event, or the grant of a lock. */
   awaits(): boolean
   /** Called at each beat while the member is silent. `sure` is true if the silence is certain. */
   suspected(live: LinkState, sure: boolean): void

@@ -1,6 +1,6 @@
 // Rule: decides how the waits at latches and barriers end (docs/latches.md). A party is a call that waits at
-// a latch or barrier. A generation is one round of a barrier: the parties that pass it together. The table
-// shows what happens to a party:
+// a latch or barrier. A generation is one round of a barrier: the parties that pass it together. A party
+// leaves when its client gives up the wait or confirms the result. The table shows what happens to a party:
 //
 //   the party     event                                result
 //   waits         its latch opens                      'passed'

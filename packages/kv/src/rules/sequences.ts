@@ -1,5 +1,5 @@
-// Rule: executes the calls of sequences, which give blocks of numbers from 0 on that never overlap. Taking a
-// block takes no revision and makes no event.
+// Rule: executes the calls of sequences. A sequence gives out blocks of numbers. Its first block starts at 0,
+// and two blocks never overlap. A call for a block does not increase the revision, and makes no event.
 
 import { asBuffer, binary } from '@latchkey/base'
 import { SPACE, keyOfBinary } from '../keyspaces.js'

@@ -25,7 +25,7 @@ const call = (run: () => void): void => run()
 export class TestTime implements Timeline {
   readonly #heap = new EventHeap()
   readonly #clock = systemClock(uptime)
-  /** In microseconds. The present manual time, or the simulated time at the change to real time. */
+  /** In microseconds: the simulated time, or its last value after the change to real time. */
   #base = 0
   /** In ms. The system's time at the change to real time. Undefined as long as time is manual. */
   #runsSince: number | undefined

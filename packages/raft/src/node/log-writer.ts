@@ -1,5 +1,6 @@
 // Driver: writes batches to the member's log on disk, and reports each durable batch to the core. The owner
-// of this class reads `idle`, because commands that arrive during a write share the next entry.
+// of this class reads `idle` to know whether a write is under way. Commands that arrive during a write wait
+// for its end, and then share one entry.
 
 import type { PersistBatch } from '../core/types.js'
 
