@@ -15,16 +15,16 @@ export async function check(files, { table } = {}) {
   const errors = table ?? (await builtTable(files.root))
   if (errors === undefined) return { problems: ["packages/protocol is not built: run 'npx tsc -b' first"] }
   const scripts = files.has('package.json') ? (files.json('package.json').scripts ?? {}) : {}
-  const problems = files
-    .matching(/\.md$/)
-    .flatMap((path) =>
-      numbered(files.text(path)).flatMap((line) => lineProblems(files, path, line, errors, scripts)),
-    )
-  const tables = files.matching(/\.md$/).flatMap((path) => shapeProblems(path, numbered(files.text(path))))
+  const problems = files.matching(/\.md$/).flatMap((path) => {
+    const lines = numbered(files.text(path))
+    return [
+      ...lines.flatMap((line) => lineProblems(files, path, line, errors, scripts)),
+      ...shapeProblems(path, lines),
+    ]
+  })
   return {
     problems: [
       ...problems,
-      ...tables,
       ...commentProblems(files),
       ...tableProblems(files, errors),
       ...apiProblems(files),

@@ -53,5 +53,5 @@ test("abstract-level's own test suite passes, but for what docs/level.md lists",
   expect(failed).toEqual([])
   expect(tests).toBeGreaterThan(1_000)
   const page = readFileSync(new URL('../../../docs/level.md', import.meta.url), 'utf8')
-  expect(page.replaceAll(/\s+/g, ' ')).toMatch(new RegExp(`${tests} tests [^.]*${assertions} assertions`))
+  expect(page).toContain(`${tests} tests with ${assertions} assertions`)
 }, 120_000)
