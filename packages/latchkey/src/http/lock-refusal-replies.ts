@@ -1,9 +1,11 @@
 // Rule: the HTTP answers when a lock was not granted, and when a hold is over.
 
 import { type LockPort, toOwner } from '@latchkey/lock'
-import { LatchkeyError, nameOfLockKey, type OwnerResult, shownKey } from '@latchkey/protocol'
-import type { Reply } from './http-route-dependencies.js'
+import { LatchkeyError, nameOfLockKey, type OwnerResult, READ, shownKey } from '@latchkey/protocol'
+import { keyJson } from './http-status-of-errors.js'
+import type { Call, Reply } from './http-route-dependencies.js'
 import { codeOf, ownerJson } from './owner-json.js'
+import { limits } from './request-headers-and-query.js'
 
 export function ownerReply(
   status: number,
@@ -12,20 +14,57 @@ export function ownerReply(
   retryable: boolean,
   more: object = {},
 ): Reply {
-  const body = {
-    ...more,
-    ...ownerJson(owner),
-    success: false,
-    code: codeOf(owner),
-    message,
-    retryable,
-    outcome: 'not-applied',
-  }
-  return { status, body }
+  return refusal(status, { ...more, ...ownerJson(owner) }, codeOf(owner), message, retryable)
 }
 
+const refusal = (
+  status: number,
+  fields: object,
+  code: string,
+  message: string,
+  retryable: boolean,
+): Reply => ({
+  status,
+  body: { ...fields, success: false, code, message, retryable, outcome: 'not-applied' },
+})
+
+/**
+ * Answers a caller whose wait has ended without the locks. The answer names the owner of the first lock that
+ * another caller holds now. Without this read, the answer would name the caller that held the lock when the
+ * wait began. `taken` is the message that another caller holds the lock.
+ *
+ * If a read fails, for example because the caller has no right to read, the answer names no owner.
+ */
+export async function waitIsOver(
+  call: Call,
+  keys: readonly Uint8Array[],
+  id: string,
+  waitedMillis: number,
+  taken: string,
+): Promise<Reply> {
+  const { lockPort } = call.by
+  const [first] = keys as [Uint8Array]
+  throwIfLeaderless(lockPort, first, waitedMillis)
+  const message = `${taken} Try again, or wait longer.`
+  const owners = await Promise.all(keys.map((key) => presentOwner(call, key)))
+  const held = owners.findIndex((owner) => owner !== undefined && codeOf(owner) === 'HELD' && owner[0] !== id)
+  const owner = owners[held]
+  if (owner !== undefined) {
+    const name = nameOfLockKey(keys[held] as Uint8Array)
+    return ownerReply(409, owner, message, true, { ...keyJson(name), waitedMillis })
+  }
+  if (owners.includes(undefined)) return refusal(409, { waitedMillis }, 'HELD', message, true)
+  throw new LatchkeyError('ERR_TIMEOUT', undefined, { key: shownKey(nameOfLockKey(first)), waitedMillis })
+}
+
+const presentOwner = (call: Call, key: Uint8Array): Promise<OwnerResult | undefined> =>
+  call.by.lockPort
+    .read([READ.lockOwner, key], limits(call))
+    .then((owner) => owner as OwnerResult)
+    .catch(() => undefined)
+
 /** Without a leader, nobody knows who holds the lock now, and an answer "held by another" would be wrong. */
-export function throwIfLeaderless(port: LockPort, key: Uint8Array, waitedMillis: number): void {
+function throwIfLeaderless(port: LockPort, key: Uint8Array, waitedMillis: number): void {
   const leaderless = port.noLeader()
   if (leaderless === undefined) return
   const { message, missing, leader } = leaderless

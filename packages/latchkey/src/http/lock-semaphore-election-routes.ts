@@ -32,7 +32,7 @@ import {
 import { type Acquired, LockWait } from './wait-for-lock.js'
 import { CallerSessions } from './sessions-of-open-http-requests.js'
 import { CallsInProgress } from './calls-in-progress-per-hold.js'
-import { lostHold, ownerReply, throwIfLeaderless } from './lock-refusal-replies.js'
+import { lostHold, ownerReply, waitIsOver } from './lock-refusal-replies.js'
 import { LockSetRoutes } from './lock-set-routes.js'
 import { codeOf, isGranted, ownerJson, promisedMillis } from './owner-json.js'
 import { objectOf } from './json-body.js'
@@ -64,18 +64,16 @@ export class LockRoutes {
   async #acquire(key: Key, ask: AcquireBody, call: Call): Promise<Reply> {
     const { lockPort } = call.by
     const began = lockPort.clock.now()
-    const { owner, entryTime } = await this.#ask(key, ask, call)
-    if (!isGranted(owner)) {
-      if (ask.wait === null) return ownerReply(409, owner, `${taken(key)} Try again, or pass a wait.`, true)
-      const waitedMillis = Math.round(lockPort.clock.now() - began)
-      throwIfLeaderless(lockPort, key, waitedMillis)
-      return ownerReply(409, owner, `${taken(key)} Try again, or wait longer.`, true, { waitedMillis })
-    }
+    const acquired = await this.#ask(key, ask, call)
+    if (acquired === undefined)
+      return waitIsOver(call, [key], ask.id, Math.round(lockPort.clock.now() - began), taken(key))
+    const { owner, entryTime } = acquired
+    if (!isGranted(owner)) return ownerReply(409, owner, `${taken(key)} Try again, or pass a wait.`, true)
     this.#leases.set(key, ask.id, ask.lease)
     return granted(call, owner, entryTime)
   }
 
-  #ask(key: Uint8Array, ask: AcquireBody, call: Call): Promise<Acquired> {
+  #ask(key: Uint8Array, ask: AcquireBody, call: Call): Promise<Acquired | undefined> {
     return this.#underWay.with(holdName(key, ask.id), (isShared) =>
       new LockWait(call.by.lockPort, key, ask, limits(call), isShared).acquire(),
     )

@@ -8,7 +8,6 @@ import {
   nameOfLockKey,
   OP,
   type OwnerResult,
-  READ,
   type RenewResult,
   renewedOwners,
   shownKey,
@@ -19,10 +18,10 @@ import type { CallsInProgress } from './calls-in-progress-per-hold.js'
 import { keyJson } from './http-status-of-errors.js'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { holdName, type Leases } from './lease-durations-by-hold.js'
-import { lostHold, ownerReply, throwIfLeaderless } from './lock-refusal-replies.js'
+import { lostHold, ownerReply, waitIsOver } from './lock-refusal-replies.js'
 import { releaseSetBody, renewSetBody, setBody } from './lock-set-body.js'
 import { LockSetWait, type LockSetResult, type LockSetRequest } from './wait-for-lock-set.js'
-import { codeOf, isGranted, promisedMillis } from './owner-json.js'
+import { isGranted, promisedMillis } from './owner-json.js'
 import { limits } from './request-headers-and-query.js'
 
 type Key = Uint8Array
@@ -55,10 +54,13 @@ export class LockSetRoutes {
     const [[first]] = ask.list as [LockSetRequest['list'][number]]
     if (state === 'circle') throw circleError(circle, shownKey(nameOfLockKey(first)), lockPort.decoding)
     if (state === 'broken') throw brokenSet(first)
-    if (state === 'queued') return waitIsOver(call, ask, Math.round(answer.waitedMillis))
+    if (state === 'queued') {
+      const keys = ask.list.map(([key]) => key)
+      return waitIsOver(call, keys, ask.id, Math.round(answer.waitedMillis), TAKEN)
+    }
     const [owner] = owners
     if (owner === undefined) throw new TypeError(OTHER_SET)
-    return ownerReply(409, owner, 'Another caller holds one of the locks. Try again, or pass a wait.', true)
+    return ownerReply(409, owner, `${TAKEN} Try again, or pass a wait.`, true)
   }
 
   /**
@@ -131,6 +133,7 @@ function grantedSet(
   return { status: 200, body: { id, locks, remainingMillis: Math.min(...remaining) + more } }
 }
 
+const TAKEN = 'Another caller holds one of the locks.'
 const OTHER_SET = 'That id waits for other locks already: draw another id for each set.'
 
 const brokenSet = (first: Key): LatchkeyError =>
@@ -139,22 +142,3 @@ const brokenSet = (first: Key): LatchkeyError =>
     'That id holds a part of these locks only. Stop the work they guarded, send :releaseAll, and acquire the set again under another id.',
     { key: shownKey(nameOfLockKey(first)) },
   )
-
-async function waitIsOver(call: Call, { list }: LockSetRequest, waitedMillis: number): Promise<Reply> {
-  const { lockPort } = call.by
-  const [[first]] = list as [LockSetRequest['list'][number]]
-  throwIfLeaderless(lockPort, first, waitedMillis)
-  for (const [key] of list) {
-    const owner = (await lockPort.read([READ.lockOwner, key], limits(call))) as OwnerResult
-    if (codeOf(owner) === 'NOT_HELD') continue
-    const more = { ...keyJson(nameOfLockKey(key)), waitedMillis }
-    return ownerReply(
-      409,
-      owner,
-      'Another caller holds one of the locks. Try again, or wait longer.',
-      true,
-      more,
-    )
-  }
-  throw new LatchkeyError('ERR_TIMEOUT', undefined, { key: shownKey(nameOfLockKey(first)), waitedMillis })
-}

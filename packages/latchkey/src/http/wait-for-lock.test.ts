@@ -45,7 +45,7 @@ function waiting(answers: Record<'take' | 'ticket' | 'renew', () => unknown>, is
   const wait = new LockWait(port as unknown as LockPort, KEY, ask, { signal: stop.signal }, () => isShared)
   const ended = { how: undefined as unknown }
   wait.acquire().then(
-    ({ owner }) => (ended.how = owner[0]),
+    (acquired) => (ended.how = acquired === undefined ? 'no lock' : acquired.owner[0]),
     (error: unknown) => (ended.how = error),
   )
   return { clock, asked, hints, stop, ended }
@@ -106,7 +106,7 @@ test('a caller whose time is over, or that stops waiting, leaves the queue, unle
   await settled()
   late.clock.advance(10_000)
   await settled()
-  expect([late.asked, late.ended.how, late.clock.armed]).toEqual([['take 10000', 'leave'], 'other', 0])
+  expect([late.asked, late.ended.how, late.clock.armed]).toEqual([['take 10000', 'leave'], 'no lock', 0])
   const gone = waiting(queued())
   await settled()
   const reason = new Error('gone')
@@ -117,5 +117,5 @@ test('a caller whose time is over, or that stops waiting, leaves the queue, unle
   await settled()
   shared.clock.advance(10_000)
   await settled()
-  expect([shared.asked, shared.ended.how]).toEqual([['take 10000'], 'other'])
+  expect([shared.asked, shared.ended.how]).toEqual([['take 10000'], 'no lock'])
 })

@@ -66,11 +66,8 @@ export class LockWait {
     this.#options = options
   }
 
-  /**
-   * If the wait ends without a grant, the promise resolves to the Owner that the first command returned. That
-   * Owner says who held the lock when the wait began.
-   */
-  async acquire(): Promise<Acquired> {
+  /** Resolves to undefined if the wait has ended without a grant. */
+  async acquire(): Promise<Acquired | undefined> {
     const { wait } = this.#ask
     const until = wait === null ? 0 : this.#port.clock.now() + wait
     const offGrant = this.#port.onGranted(this.#key, this.#ask.id, () => this.#wakeUp())
@@ -100,7 +97,7 @@ export class LockWait {
     this.#wakeUp()
   }
 
-  async #queue(until: number): Promise<Acquired> {
+  async #queue(until: number): Promise<Acquired | undefined> {
     const [first, queued] = await this.#enqueue(until).catch((error: unknown) => {
       // The cluster may have put the caller into the queue, although the request failed here.
       if (this.#ask.wait !== null) this.#leave()
@@ -120,7 +117,7 @@ export class LockWait {
       throw error
     }
     this.#leave()
-    return { owner: first, entryTime }
+    return undefined
   }
 
   async #enqueue(until: number): Promise<readonly [OwnerResult, boolean]> {
