@@ -109,6 +109,7 @@ export const READS = [
   [READ.closeView, 3],
   [READ.sequence, key],
   [READ.lockQuery, key, false, false],
+  [READ.lockQuery, key, true, false, [key, 10]],
   [READ.lockOwner, key],
   [READ.lockHistory, key],
   [READ.ticket, key, 'me'],

@@ -67,15 +67,16 @@ function lockRead(state: State, read: ReadOf<'lockQuery' | 'lockOwner' | 'ticket
     case READ.ticket:
       return ticketOf(view, read[1], read[2])
     case READ.lockQuery: {
-      const [, at, queue, isKey] = read
+      const [, at, queue, isKey, page] = read
       if (at !== null && isKey) return listLocks(view, state.holds.of(at), queue)
       const kind = at === null ? KIND.lock : kindOfLockKey(at)
-      const rows = state.holds.withPrefix(at === null ? '' : binary(at))
-      return listLocks(
-        view,
-        rows.filter(({ key }) => kindOfLockKey(key) === kind),
-        queue,
-      )
+      const isListed = (row: HoldRow) => kindOfLockKey(row.key) === kind && inForce(row, view.now)
+      const prefix = at === null ? '' : binary(at)
+      const rows =
+        page === undefined
+          ? state.holds.withPrefix(prefix).filter(isListed)
+          : state.holds.page(prefix, page, isListed)
+      return listLocks(view, rows, queue)
     }
   }
 }
@@ -96,7 +97,7 @@ function listLocks(view: StateLockView, rows: readonly HoldRow[], queue: boolean
 const tooManyLines = () =>
   new LatchkeyError(
     'ERR_TOO_LARGE',
-    `There are more than ${CAPS.queryLines} holds and waiters, too many for one answer. Ask with a longer prefix, or without the queues.`,
+    `There are more than ${CAPS.queryLines} holds and waiters, too many for one answer. Ask with a longer prefix, with a smaller limit, or without the queues.`,
   )
 
 /** Throws ERR_TOO_LARGE if the values have more bytes than one answer may have. */

@@ -300,6 +300,10 @@ const COMMANDS: Record<number, Check> = {
 }
 
 const read = count('a read')
+const LOCK_QUERY = [read, orNull(lockBound), flag('queue'), flag('isKey')] as const
+const wholeLockQuery = places('lockQuery', ...LOCK_QUERY)
+const lockPage = places('a page', orNull(lockBound), whole(0, CAPS.pageRows, 'a limit'))
+const lockQueryOfPage = places('lockQuery', ...LOCK_QUERY, lockPage)
 const READS: Record<number, Check> = {
   [READ.get]: places('get', read, key),
   [READ.getEntry]: places('getEntry', read, key),
@@ -318,7 +322,8 @@ const READS: Record<number, Check> = {
   ),
   [READ.closeView]: places('closeView', read, count('a view')),
   [READ.sequence]: places('sequence', read, key),
-  [READ.lockQuery]: places('lockQuery', read, orNull(lockBound), flag('queue'), flag('isKey')),
+  [READ.lockQuery]: (value) =>
+    (value as unknown[]).length === 5 ? lockQueryOfPage(value) : wholeLockQuery(value),
   [READ.lockOwner]: places('lockOwner', read, lockKey),
   [READ.ticket]: places('ticket', read, lockKey, holder),
   [READ.revision]: places('revision', read),

@@ -267,6 +267,13 @@ export const READ = {
   ...PARTY_READ,
 } as const
 
+/**
+ * The part begins after the lock `after`. It ends one row after the lock that has brought the number of rows
+ * to `limit`. So the part has all holds of each lock before its last row, and the last row shows that there
+ * are more locks.
+ */
+export type LockPageArg = readonly [after: Key | null, limit: number]
+
 export type PagePart = 'both' | 'keys' | 'values' | 'revisions'
 
 export type Read =
@@ -297,9 +304,16 @@ export type Read =
   | readonly [read: typeof READ.sequence, key: Key]
   /**
    * Lists the holds of locks. With `queue`, each row has its waiters. With `isKey`, `prefix` is the whole
-   * name of one lock. Answer: a list of LockInfoResult.
+   * name of one lock. Without `isKey`, `page` can choose a part of the list. Answer: a list of
+   * LockInfoResult.
    */
-  | readonly [read: typeof READ.lockQuery, prefix: Key | null, queue: boolean, isKey: boolean]
+  | readonly [
+      read: typeof READ.lockQuery,
+      prefix: Key | null,
+      queue: boolean,
+      isKey: boolean,
+      page?: LockPageArg,
+    ]
   | readonly [read: typeof READ.lockOwner, key: Key]
   | readonly [read: typeof READ.ticket, key: Key, id: string]
   | readonly [read: typeof READ.revision]

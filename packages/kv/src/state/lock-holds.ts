@@ -7,6 +7,7 @@
 
 import { RecyclingMap, addByKey, binary, deleteByKey } from '@latchkey/base'
 import { type HoldRow, type SharedHolds, overAt, reclaimAt } from '@latchkey/lock'
+import type { LockPageArg } from '@latchkey/protocol'
 import { SPACE, keyOfBinary, keyOfNumber } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store-interface.js'
 import { rowsOf } from '../storage/scan-rows.js'
@@ -44,6 +45,23 @@ function rowOf(hold: Hold): Row {
 
 const byKey = (a: Hold, b: Hold) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.row.arrival - b.row.arrival)
 const byDue = (a: Hold, b: Hold) => a.due - b.due || byKey(a, b)
+
+/**
+ * Returns the smallest wanted keys in their order. At most 2 * `count` keys are kept at a time. Most keys are
+ * greater than the kept keys, and are not passed to `isWanted`.
+ */
+function smallest(keys: Iterable<string>, count: number, isWanted: (key: string) => boolean): string[] {
+  let kept: string[] = []
+  let end: string | undefined
+  for (const key of keys) {
+    if ((end !== undefined && key > end) || !isWanted(key)) continue
+    kept.push(key)
+    if (kept.length < 2 * count) continue
+    kept = kept.sort().slice(0, count)
+    end = kept[count - 1]
+  }
+  return kept.sort().slice(0, count)
+}
 
 export class Holds {
   readonly #byKey = new RecyclingMap<string, Hold>()
@@ -252,6 +270,38 @@ export class Holds {
   withPrefix(prefix: string): HoldRow[] {
     const holds = [...this.#all()].filter(({ key }) => key.startsWith(prefix))
     return holds.sort(byKey).map((hold) => hold.row)
+  }
+
+  /**
+   * Returns a part of the listed holds with that prefix, in the order of `withPrefix`. The method looks at each
+   * key, but sorts and returns only the part.
+   */
+  page(prefix: string, [after, limit]: LockPageArg, isListed: (row: HoldRow) => boolean): HoldRow[] {
+    const start = after === null ? undefined : binary(after)
+    const isWanted = (key: string) =>
+      key.startsWith(prefix) && (start === undefined || key > start) && this.#rowsAt(key).some(isListed)
+    const rows: HoldRow[] = []
+    for (const key of smallest(this.#keys(), limit + 1, isWanted)) {
+      const listed = this.#rowsAt(key).filter(isListed)
+      if (rows.length >= limit) return [...rows, ...listed.slice(0, 1)]
+      rows.push(...listed)
+    }
+    return rows
+  }
+
+  /** An exclusive hold that is over may have the key of shared holds. */
+  *#keys(): Iterable<string> {
+    yield* this.#byKey.keys()
+    for (const key of this.#shared.keys()) if (!this.#byKey.has(key)) yield key
+  }
+
+  #rowsAt(key: string): HoldRow[] {
+    const exclusive = this.#byKey.get(key)
+    const holds = [
+      ...(exclusive === undefined ? [] : [exclusive]),
+      ...(this.#shared.get(key)?.values() ?? []),
+    ]
+    return holds.map(({ row }) => row)
   }
 
   /** Returns the holds of one lock, in the order of arrival. */

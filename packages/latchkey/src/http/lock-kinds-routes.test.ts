@@ -1,5 +1,6 @@
 // Test: lists of locks, forced release, semaphores and elections over HTTP, with a real member in memory.
 
+import type { LockPort } from '@latchkey/lock'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { TOLD_WITHIN, unlessStalled } from '../contract/testing/small-test-functions.js'
 import { type HttpMember, httpMember } from './testing/http-member.js'
@@ -71,6 +72,37 @@ test('the list of locks tells who holds each and who waits in which order; pages
   expect(await waiting).toMatchObject({ status: 200, body: { id: 'two' } })
   expect((await post('locks/a:forceRelease', { fencingToken })).body).toEqual({ released: 0 })
   expect((await http.send('POST', '/v1/locks/b:forceRelease')).body).toEqual({ released: 3 })
+})
+
+// Without this law: one small page costs as much as the list of all locks.
+test('a page of the list reads the holds of that page, and one hold more', async () => {
+  const answers: unknown[][] = []
+  const watched = await httpMember(undefined, (member) => ({
+    actAs: (who) => {
+      const by = member.actAs(who)
+      const read: LockPort['read'] = async (given, options) => {
+        const answer = await by.lockPort.read(given, options)
+        answers.push(answer as unknown[])
+        return answer
+      }
+      return Object.assign(Object.create(by), {
+        lockPort: Object.assign(Object.create(by.lockPort), { read }),
+      })
+    },
+  }))
+  const keys = Array.from({ length: 40 }, (_, i) => `many/${i + 10}`)
+  await watched.send('POST', '/v1/locks:acquireAll', { id: 'all', keys, lease: '1h' })
+  const seen: unknown[] = []
+  let after = ''
+  for (let pages = 0; pages < 20; pages++) {
+    const { body } = await watched.send('GET', `/v1/locks?prefix=many/&limit=7${after}`)
+    seen.push(...(body.locks as { key: string }[]).map(({ key }) => key))
+    if (body.next === null) break
+    after = `&after=${body.next as string}`
+  }
+  await watched.close()
+  expect(seen).toEqual(keys)
+  expect(answers.map(({ length }) => length)).toEqual([8, 8, 8, 8, 8, 5])
 })
 
 test('an Idempotency-Key is the id of an acquire that has none', async () => {

@@ -82,20 +82,21 @@ interface LockPage {
   readonly next: string | null
 }
 
-/** All holders of a lock are on one page, so a page may have more rows than its limit. */
+/**
+ * All holders of a lock are on one page, so a page may have more rows than its limit. The member reads only
+ * the rows of the page, and one row more.
+ */
 async function pageOf(call: Call, kind: Kind): Promise<LockPage> {
   const queue = flagOption(call, 'queue', true)
   const limit = limitOption(call)
   const after = afterOption(call)
-  const read: Read = [READ.lockQuery, prefixOf(kind, bytesOption(call, 'prefix')), queue, false]
-  const all = (await call.by.lockPort.read(read, limits(call))) as LockInfoResult[]
-  const start =
-    after === undefined ? 0 : all.findIndex(([key]) => compareBytes(nameOfLockKey(key), after) > 0)
-  if (start < 0) return { rows: [], next: null }
-  let end = Math.min(all.length, start + limit)
-  while (end > start && end < all.length && isSame(all[end], all[end - 1])) end += 1
-  const last = end < all.length ? all[end - 1] : undefined
-  return { rows: all.slice(start, end), next: last === undefined ? null : nextOf(nameOfLockKey(last[0])) }
+  const page = [after === undefined ? null : lockKeyOf(kind, after), limit] as const
+  const read: Read = [READ.lockQuery, prefixOf(kind, bytesOption(call, 'prefix')), queue, false, page]
+  const found = (await call.by.lockPort.read(read, limits(call))) as LockInfoResult[]
+  let end = Math.min(found.length, limit)
+  while (end > 0 && end < found.length && isSame(found[end], found[end - 1])) end += 1
+  const last = end < found.length ? found[end - 1] : undefined
+  return { rows: found.slice(0, end), next: last === undefined ? null : nextOf(nameOfLockKey(last[0])) }
 }
 
 const isSame = (a: LockInfoResult | undefined, b: LockInfoResult | undefined): boolean =>

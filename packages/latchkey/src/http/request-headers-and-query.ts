@@ -111,7 +111,8 @@ const IN_BASE64 = 'base64:'
  */
 export function afterOption(call: Call): Uint8Array | undefined {
   const text = call.query.get('after')
-  if (text?.startsWith(IN_BASE64) === true) return bytesOfBase64(text.slice(IN_BASE64.length), 'after')
+  if (text?.startsWith(IN_BASE64) === true)
+    return limitedKey(bytesOfBase64(text.slice(IN_BASE64.length), 'after'), 'after')
   return bytesOption(call, 'after')
 }
 

@@ -225,6 +225,7 @@ const READS: readonly (readonly [keyof typeof READ, Read, Right, string])[] = [
   ['lockQuery', [READ.lockQuery, null, false, false], 'read', ' |  |  | null..null'],
   ['lockQuery', [READ.lockQuery, k('l/'), false, false], 'read', ' |  |  | l/..l0'],
   ['lockQuery', [READ.lockQuery, k('l'), true, true], 'read', ' |  | l | '],
+  ['lockQuery', [READ.lockQuery, k('l/'), true, false, [k('m'), 9]], 'read', ' |  |  | l/..l0'],
   ['lockOwner', [READ.lockOwner, k('l')], 'read', ' |  | l | '],
   ['lockHistory', [READ.lockHistory, k('l')], 'read', ' |  | l | '],
   ['ticket', [READ.ticket, k('l'), 'me'], 'write', ' |  | l | '],
