@@ -25,3 +25,20 @@ test('a name that is not known is refused with those that are', () => {
     expect.stringMatching('no scene "tea"'),
   )
 })
+
+test('--readme is refused without --markdown, or for a run of some scenes or peers', () => {
+  const readme = ['--readme', 'README.md']
+  const whole = ['--peers', '--markdown', 'page.md']
+  expect(readOptions([...whole, ...readme])).toHaveProperty('readme', 'README.md')
+  const others = [
+    ['--peers'],
+    ['--markdown', 'page.md'],
+    [...whole, '--quick'],
+    [...whole, '--only', 'loads'],
+  ]
+  for (const words of [...others, ['--against', 'etcd', '--markdown', 'page.md'], [...whole, '--engines']])
+    expect(readOptions([...words, ...readme])).toHaveProperty(
+      'wrong',
+      expect.stringContaining('--readme needs'),
+    )
+})

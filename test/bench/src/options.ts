@@ -13,6 +13,7 @@ export interface Options {
   readonly only: readonly string[]
   readonly json: string | undefined
   readonly markdown: string | undefined
+  readonly readme: string | undefined
   readonly chart: string | undefined
 }
 
@@ -21,6 +22,8 @@ const QUICK = ['loads', 'hand-over', 'failover', 'stop', 'proposals']
 
 /** Scenes that run only when they are named: one takes ten minutes, the other explains and judges nothing. */
 const BY_NAME = ['soak', 'trace']
+
+const WHOLE = SCENES.map(({ name }) => name).filter((name) => !BY_NAME.includes(name))
 
 const NAMES = PEERS.map(({ name }) => name).join(', ')
 
@@ -38,13 +41,15 @@ minutes, and with all peers less than 25.
   --quick           a look in under a minute, peers aside: ${QUICK.join(', ')}, in short
   --json FILE       everything that was found
   --markdown FILE   the same as a page; in a page that has a part marked for it, only that part is replaced
+  --readme FILE     with --peers and --markdown: the table of a README that compares the systems, in the part marked for it
   --chart FILE      throughput and p99 over callers, as SVG
   -h, --help
 
 Scenes:
 ${SCENES.map(({ name, about }) => `  ${name.padEnd(13)} ${about}`).join('\n')}
 
-Exit code: 0 every goal that this run could judge is met and nothing failed; 1 not so; 2 usage; 130 or 143 by a signal.`
+Exit code: 0 each goal whose scenes and peers took part is met, and nothing failed; 1 not so, or the code was compiled during
+the run; 2 wrong options, or no bundle that is as new as the compiled code; 130 or 143 by a signal.`
 
 /** A text says what is wrong. */
 export function readOptions(words: readonly string[]): Options | 'help' | { readonly wrong: string } {
@@ -60,20 +65,32 @@ export function readOptions(words: readonly string[]): Options | 'help' | { read
         only: { type: 'string' },
         json: { type: 'string' },
         markdown: { type: 'string' },
+        readme: { type: 'string' },
         chart: { type: 'string' },
         help: { type: 'boolean', short: 'h' },
       },
     })
     if (values.help) return 'help'
-    const { quick, engines, json, markdown, chart } = values
+    const { quick, engines, json, markdown, readme, chart } = values
     const peers = peerNames(values.peers, values.against)
     const seconds = values.seconds === undefined ? (quick ? 1 : 3) : Number(values.seconds)
     if (!(seconds >= 0.1 && seconds <= 600)) return { wrong: '--seconds is a number from 0.1 to 600' }
-    return { seconds, quick, peers, engines, only: sceneNames(values.only, quick), json, markdown, chart }
+    const only = sceneNames(values.only, quick)
+    const options = { seconds, quick, peers, engines, only, json, markdown, readme, chart }
+    if (readme !== undefined && (!isWhole(options) || markdown === undefined))
+      return { wrong: '--readme needs --markdown, and a run of all scenes with --peers' }
+    return options
   } catch (error) {
     return { wrong: (error as Error).message }
   }
 }
+
+/** A run of all scenes and all peers. Only such a run fills the tables that compare systems. */
+export const isWhole = ({ quick, engines, only, peers }: Options): boolean =>
+  !quick &&
+  !engines &&
+  WHOLE.every((name) => only.includes(name)) &&
+  PEERS.every(({ name }) => peers.includes(name))
 
 function peerNames(all: boolean, list: string | undefined): readonly string[] {
   const known = PEERS.map(({ name }) => name)
@@ -92,7 +109,7 @@ function chosen(list: string, known: readonly string[], what: string): readonly 
 
 function sceneNames(list: string | undefined, quick: boolean): readonly string[] {
   if (list === undefined && quick) return QUICK
-  if (list === undefined) return SCENES.map(({ name }) => name).filter((name) => !BY_NAME.includes(name))
+  if (list === undefined) return WHOLE
   return chosen(
     list,
     SCENES.map(({ name }) => name),

@@ -25,15 +25,18 @@ export class Run {
   readonly #options: Options
   readonly #tell: Teller
   readonly #stage: Stage
+  readonly #checkBundle: () => void
   readonly #running = new Set<System>()
 
-  constructor(options: Options, machine: Report['machine'], tell: Teller) {
+  /** `checkBundle`: throws if the bundle of the command has changed since the run began. */
+  constructor(options: Options, machine: Report['machine'], tell: Teller, checkBundle: () => void) {
     const { seconds, quick, only } = options
     const warmUpSeconds = quick ? 0.5 : 1
     this.#options = options
     this.#tell = tell
+    this.#checkBundle = checkBundle
     this.report = {
-      ...{ machine, settings: { seconds, warmUpSeconds, scenes: only } },
+      ...{ machine, settings: { seconds, warmUpSeconds, quick, scenes: only } },
       ...{ systems: [], rows: [], facts: [], failures: [] },
     }
     this.#stage = {
@@ -49,10 +52,11 @@ export class Run {
     }
   }
 
-  static async prepare(options: Options, tell: Teller): Promise<Run> {
-    return new Run(options, await describeMachine(), tell)
+  static async prepare(options: Options, tell: Teller, checkBundle: () => void): Promise<Run> {
+    return new Run(options, await describeMachine(), tell, checkBundle)
   }
 
+  /** Rejects if the bundle of the command has changed. Nobody may publish the report then. */
   async all(): Promise<void> {
     const scenes = SCENES.filter((scene) => this.#options.only.includes(scene.name))
     const anywhere = scenes.filter((scene) => scene.on === 'any')
@@ -66,6 +70,7 @@ export class Run {
       if (scene.on === 'latchkey' && scene.fresh) await this.#onLatchkey([scene])
       if (scene.on === 'own') await this.#alone(scene)
     }
+    this.#checkBundle()
   }
 
   /** What still runs, at once: for a signal. */
@@ -88,6 +93,7 @@ export class Run {
   }
 
   async #alone(scene: OwnScene): Promise<void> {
+    this.#checkBundle()
     await this.#guarded(scene.name, () => scene.run(this.#stage), SCENE_LIMIT_MILLIS * 2)
   }
 
@@ -96,6 +102,7 @@ export class Run {
     start: () => Promise<Kind | string>,
     use: (system: Kind) => Promise<void>,
   ): Promise<void> {
+    this.#checkBundle()
     let system: Kind | string
     try {
       system = await start()
@@ -103,8 +110,11 @@ export class Run {
       return this.#fail(`${name} did not start: ${(error as Error).message}`)
     }
     const known = this.report.systems.some((one) => one.name === name)
-    if (!known)
-      this.report.systems.push({ name, setting: typeof system === 'string' ? system : system.setting })
+    const told =
+      typeof system === 'string'
+        ? { setting: system, tookPart: false }
+        : { setting: system.setting, tookPart: true }
+    if (!known) this.report.systems.push({ name, ...told })
     if (typeof system === 'string') return this.#tell.scene(`${name}: ${system}`)
     this.#running.add(system)
     try {

@@ -1,5 +1,6 @@
 // Rule: the speeds of lock engines as a table, and as the marked part of a page that people write the rest of.
 
+import { type Marks, withPart } from '../report/marked-part.js'
 import { CROWD, type Speeds, WAITERS } from './measure.js'
 
 export interface Row {
@@ -9,8 +10,10 @@ export interface Row {
   readonly speeds: Speeds | string
 }
 
-const BEGIN = '<!-- engines: from here on made by npm run bench -- --engines -->'
-const END = '<!-- engines: up to here -->'
+const MARKS: Marks = [
+  '<!-- engines: from here on made by npm run bench -- --engines -->',
+  '<!-- engines: up to here -->',
+]
 
 const HEADS = [
   'engine',
@@ -45,12 +48,7 @@ export function engineTable(rows: readonly Row[]): string {
 }
 
 /** The old page with the table in its marked part; undefined: it has none. */
-export function pageWithSpeeds(old: string, text: string): string | undefined {
-  const begin = old.indexOf(BEGIN)
-  const end = old.indexOf(END)
-  if (begin < 0 || end < begin) return undefined
-  return `${old.slice(0, begin)}${BEGIN}\n\n${text}\n\n${old.slice(end)}`
-}
+export const pageWithSpeeds = (old: string, text: string): string | undefined => withPart(old, MARKS, text)
 
 const rate = (perSecond: number): string => String(Math.round(perSecond))
 const millis = (ms: number): string => (ms < 10 ? ms.toFixed(2) : ms.toFixed(0))

@@ -6,6 +6,7 @@ import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { locks } from '@latchkey/locks'
 import { Cluster } from '@latchkey/test-chaos/cluster'
+import { commandBundle, watchBundle } from '../unchanged-bundle.js'
 import { engineTable, pageWithSpeeds, type Row } from './engines-table.js'
 import { CROWD, measure, WAITERS } from './measure.js'
 
@@ -28,6 +29,8 @@ const needed = (name: string): string => {
 }
 const hosts = (urls: string) => urls.split(',').map((url) => new URL(url).host)
 
+const checkBundle = watchBundle(await commandBundle())
+if (typeof checkBundle === 'string') throw new Error(checkBundle)
 const [busy = 0] = loadavg()
 const cluster = await Cluster.start({})
 const engines: Engine[] = [
@@ -71,6 +74,7 @@ try {
 } finally {
   await cluster.destroy()
 }
+checkBundle()
 
 const text = `The machine had ${cpus().length} cores (${cpus()[0]?.model ?? '?'}) and Node ${process.versions.node}, and it ran the servers and the
 callers. The load average was ${busy.toFixed(1)} before the run. Each load ran for ${seconds} s. A caller acquires a lock with

@@ -1,11 +1,29 @@
-// Test: each goal is met at its limit and missed beyond it. A goal that was not measured is neither met nor
-// missed.
+// Test: each goal is met at its limit and missed beyond it. A goal without a figure is missed if the run did what the
+// goal needs, and otherwise neither met nor missed.
 
 import { expect, test } from 'vitest'
+import { PEERS, SCENES } from '../plan.js'
 import { judge } from './goals.js'
 import type { Fact, LoadRow, Report, Verdict } from './report.js'
+import { goalsForTerminal } from './table.js'
 
 type Found = Pick<Report, 'rows' | 'facts'>
+
+interface Ran {
+  readonly scenes?: readonly string[]
+  readonly peers?: readonly string[]
+  readonly quick?: boolean
+}
+
+const ALL_SCENES = SCENES.map(({ name }) => name)
+const ALL_PEERS = PEERS.map(({ name }) => name)
+
+/** The verdicts on a run of these scenes with these peers. The other peers were not installed. */
+const judged = (found: Partial<Found>, { scenes = [], peers = [], quick = false }: Ran = {}): Verdict[] =>
+  judge({
+    ...{ rows: [], facts: [], ...found, settings: { seconds: 1, warmUpSeconds: 1, quick, scenes } },
+    systems: ALL_PEERS.map((name) => ({ name, setting: '', tookPart: peers.includes(name) })),
+  })
 
 const row = (system: string, load: string, callers: number, more: Partial<LoadRow>): LoadRow => ({
   ...{ system, load, callers, perSecond: 0, p50: 0, p99: 0, samples: 20, errors: 0 },
@@ -15,8 +33,9 @@ const row = (system: string, load: string, callers: number, more: Partial<LoadRo
 const fact = (id: string, value: number): Fact => ({ id, what: id, value, unit: 'ms' })
 
 const verdictOf = (found: Partial<Found>, goal: string, wanted: string): Verdict => {
-  const all = judge({ rows: [], facts: [], ...found })
-  const [verdict, ...others] = all.filter((one) => one.goal.startsWith(goal) && one.wanted.startsWith(wanted))
+  const [verdict, ...others] = judged(found).filter(
+    (one) => one.goal.startsWith(goal) && one.wanted.startsWith(wanted),
+  )
   if (verdict === undefined || others.length > 0) throw new Error(`${goal}, ${wanted}: not one verdict`)
   return verdict
 }
@@ -142,5 +161,67 @@ test('a leader that falls silent: 300 ms, and no put fails', () => {
 })
 
 test('a run that measured nothing misses nothing, and meets nothing', () => {
-  expect(judge({ rows: [], facts: [] }).filter(({ met }) => met !== undefined)).toEqual([])
+  expect(judged({}).filter(({ met }) => met !== undefined)).toEqual([])
+})
+
+test('a run of all scenes and peers that found no figure misses each goal', () => {
+  const verdicts = judged({}, { scenes: ALL_SCENES, peers: ALL_PEERS })
+  expect(verdicts.filter(({ met }) => met !== false)).toEqual([])
+  expect(verdicts.length).toBe(judged({}).length + 1) // and the goal of the scene soak
+})
+
+/** The scenes and the peers of a run, and the only goals that the run misses if it finds no figure. */
+const NEEDS: readonly [Ran, readonly string[]][] = [
+  [{ scenes: ['loads'] }, ['lock pairs a second grow']],
+  [{ scenes: ['loads'], peers: ['ZooKeeper'] }, ['lock pair, 1 caller', 'lock pairs a second grow']],
+  [
+    { scenes: ['loads'], peers: ['RheaKV'] },
+    ['lock pairs, 256', 'put of 256 B', 'linearizable get', 'lock pairs a second grow'],
+  ],
+  [{ scenes: ['everyday'], peers: ['etcd'] }, ['lock pair, 10 a second, fresh']],
+  [{ scenes: ['everyday-later'], peers: ['etcd'] }, ['lock pair, 10 a second, old']],
+  [{ scenes: ['hand-over'] }, ['contended hand-over, strict']],
+  [
+    { scenes: ['hand-over'], peers: ['RheaKV'] },
+    ['contended hand-over, 8', 'contended hand-over, 64', 'contended hand-over, strict'],
+  ],
+  [{ scenes: ['floor'], peers: ALL_PEERS }, []],
+  [{ scenes: ['failover'] }, ['kill -9']],
+  [{ scenes: ['stop'] }, ['graceful stop']],
+  [{ scenes: ['silent'] }, ['a leader that falls silent']],
+  [{ scenes: ['held'] }, ['10,000 held locks', '10,000 held permits', '10,000 held leaderships']],
+  [{ scenes: ['held'], quick: true }, []],
+  [{ scenes: ['turns'] }, ['the longest turn']],
+  [{ scenes: ['values'] }, ['a put of 1 MiB']],
+  [{ scenes: ['keys'], quick: true }, []],
+  [{ scenes: ['proposals'] }, ['proposals without']],
+  [{ scenes: ['soak'] }, ["the leader's memory"]],
+]
+
+test.each(NEEDS)(
+  '%j: a goal without a figure is missed only if the run did what the goal needs',
+  (ran, goals) => {
+    const missed = judged({}, ran).filter(({ met, aim }) => met === false && !aim)
+    expect(missed.map(({ goal }) => goals.findIndex((start) => goal.startsWith(start)))).toEqual(
+      goals.map((_, i) => i),
+    )
+  },
+)
+
+test('the terminal shows the goals that the run measured or missed, and counts the others', () => {
+  const ran: Ran = { scenes: ['loads', 'turns'], peers: ['etcd'] }
+  const verdicts = judged({ facts: [fact('turns.longest', 7)] }, ran)
+  const told = goalsForTerminal(verdicts)
+  expect(told).toMatch(/the longest turn .* 7 ms +yes/)
+  expect(told).toMatch(/lock pairs, 256 callers +14 x etcd +no figure, .* NO/)
+  expect(told).not.toMatch(/RheaKV|not measured/)
+  const others = verdicts.filter(({ met }) => met === undefined).length
+  expect(told).toContain(`did not measure ${others} other goals`)
+  expect(told).toContain('npm run bench -- --peers')
+  expect(told.split('\n')).toHaveLength(1 + verdicts.length - others + 2)
+})
+
+test('a run that measured or missed all goals says nothing of other goals', () => {
+  const whole = judged({}, { scenes: ALL_SCENES, peers: ALL_PEERS })
+  expect(goalsForTerminal(whole)).not.toContain('did not measure')
 })

@@ -6,10 +6,10 @@ import type { Report } from './report.js'
 
 const report = {
   machine: { cores: 2, cpu: 'x', memoryGiB: 1, node: '20', system: 'linux', syncMillis: 1, loadAverage: 0 },
-  settings: { warmUpSeconds: 1, seconds: 4, callers: [8] },
+  settings: { warmUpSeconds: 1, seconds: 4, quick: false, scenes: [] },
   systems: [
-    { name: 'Latchkey', setting: 'three members' },
-    { name: 'Redis', setting: 'one server' },
+    { name: 'Latchkey', setting: 'three members', tookPart: true },
+    { name: 'Redis', setting: 'one server', tookPart: true },
   ],
   rows: [
     {
@@ -25,17 +25,18 @@ const report = {
   ],
   facts: [],
   failures: [],
-} as unknown as Report
+} satisfies Report
 
 const part = (scenes: string, text: string) =>
   `<!-- bench${scenes}: from here on made by the bench -->${text}<!-- bench${scenes}: up to here -->`
 
-test('a run of all scenes, or of scenes that have no part, goes into the part of whole runs', () => {
+test('a run of all scenes, or of scenes that have no part, goes into the part of whole runs, with all goals', () => {
   const page = `before\n${part('', 'stale')}\nbetween\n${part(' hand-over-kinds', 'kept')}\nafter`
   for (const only of [[], ['keys']]) {
     const next = pageWith(page, report, only)
     expect(next).not.toContain('stale')
     expect(next).toContain('### Goals')
+    expect(next).toContain('| lock pairs, 256 callers | 14 x etcd | not measured | ? |')
     expect(next).toMatch(/^before\n[^]*\nbetween\n[^]*>kept<[^]*\nafter$/)
   }
 })

@@ -1,14 +1,9 @@
 // Rule: a run as a page, or as the marked part of a page that people write the rest of.
 
 import { judge } from './goals.js'
+import { benchMarks, withPart } from './marked-part.js'
 import type { Report } from './report.js'
 import { factTable, forPage, goalTable, loadTable } from './table.js'
-
-/** `scenes`: of a part for a run of these scenes alone; '': of the part for whole runs. */
-const marks = (scenes: string): readonly [begin: string, end: string] => [
-  `<!-- bench${scenes}: from here on made by the bench -->`,
-  `<!-- bench${scenes}: up to here -->`,
-]
 
 /**
  * The old page with this run in its marked part; without such a part, the run alone. A page may have a part for a
@@ -22,14 +17,11 @@ export function pageWith(
   picture?: string,
 ): string {
   const drawn = picture === undefined ? '' : `![Locks a second and their p99 over callers](${picture})\n\n`
-  const own = marks(` ${only.join(' ')}`)
-  const isOwn = old?.includes(own[0]) === true
-  const [beginMark, endMark] = isOwn ? own : marks('')
-  const part = `${beginMark}\n\n${drawn}${isOwn ? shortPage(report) : asPage(report)}\n${endMark}`
-  const begin = old?.indexOf(beginMark) ?? -1
-  const end = old?.indexOf(endMark) ?? -1
-  if (old === undefined || begin < 0 || end < begin) return `${part}\n`
-  return old.slice(0, begin) + part + old.slice(end + endMark.length)
+  const own = benchMarks(only.join(' '))
+  const isOwn = only.length > 0 && old?.includes(own[0]) === true
+  const marks = isOwn ? own : benchMarks()
+  const text = `${drawn}${isOwn ? shortPage(report) : asPage(report)}`
+  return withPart(old ?? '', marks, text) ?? `${withPart(marks.join(''), marks, text)}\n`
 }
 
 function asPage(report: Report): string {

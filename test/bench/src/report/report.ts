@@ -23,7 +23,7 @@ export interface Verdict {
   readonly goal: string
   readonly wanted: string
   readonly found: string
-  /** undefined: this run cannot tell. */
+  /** undefined: this run left out a scene or a system that the goal needs. */
   readonly met: boolean | undefined
   /** Beyond the goals: a run in which it is missed is a good one. */
   readonly aim?: true
@@ -46,10 +46,11 @@ export interface Report {
   readonly settings: {
     readonly seconds: number
     readonly warmUpSeconds: number
+    readonly quick: boolean
     readonly scenes: readonly string[]
   }
   /** What ran, and why what did not run did not. */
-  readonly systems: { readonly name: string; readonly setting: string }[]
+  readonly systems: { readonly name: string; readonly setting: string; readonly tookPart: boolean }[]
   readonly rows: LoadRow[]
   readonly facts: Fact[]
   /** Scenes that broke off, systems that failed their check. */

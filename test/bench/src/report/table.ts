@@ -42,7 +42,19 @@ export const goalTable = (verdicts: readonly Verdict[]): Table => [
   ]),
 ]
 
-const whole = (value: number) => value.toLocaleString('en')
+/** The goals that the run measured, and the number of the other goals. */
+export function goalsForTerminal(verdicts: readonly Verdict[]): string {
+  const measured = verdicts.filter(({ met }) => met !== undefined)
+  const others = verdicts.length - measured.length
+  const parts = measured.length === 0 ? [] : [forTerminal(goalTable(measured))]
+  if (others > 0)
+    parts.push(
+      `This run did not measure ${others} other goals and aims. To measure all of them, run \`npm run bench -- --peers\` on a machine with all peers.`,
+    )
+  return parts.join('\n\n')
+}
+
+export const whole = (value: number) => value.toLocaleString('en')
 
 /** Columns in line; numbers to the right. */
 export function forTerminal(table: Table): string {
@@ -60,9 +72,12 @@ export const forTerminalLine = (line: readonly string[], widths: readonly number
 
 const isNumber = (cell: string) => /^[\d,.]+$/.test(cell)
 
-export function forPage(table: Table): string {
+/** `isRight`: whether a column is aligned to the right. */
+export function forPage(table: Table, isRight = (column: number) => isNumeric(table, column)): string {
   const [head = [], ...lines] = table
-  const numeric = head.map((_, i) => lines.length > 0 && lines.every((line) => isNumber(line[i] || '0')))
-  const rule = numeric.map((right) => (right ? '---:' : '---'))
+  const rule = head.map((_, column) => (isRight(column) ? '---:' : '---'))
   return [head, rule, ...lines].map((line) => `| ${line.join(' | ')} |`).join('\n')
 }
+
+const isNumeric = ([, ...lines]: Table, column: number) =>
+  lines.length > 0 && lines.every((line) => isNumber(line[column] || '0'))
