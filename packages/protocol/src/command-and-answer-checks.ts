@@ -192,12 +192,15 @@ const onlySemaphore = (of: Uint8Array): string | null =>
   isSemaphore(of) ? null : 'only a semaphore has a number of permits'
 
 const life = (least: number): Check => whole(least, CAPS.maxLife, 'a life')
-/** Checks a list that may have one more element, for the ttl or the session of a key. */
-const withLife = (what: string, ...checks: readonly Check[]): Check => {
+/** Checks a list that may have one more element, which `last` checks. */
+const mayEndWith = (last: Check, what: string, ...checks: readonly Check[]): Check => {
   const without = places(what, ...checks)
-  const all = places(what, ...checks, life(LIFE_OF_SESSION))
+  const all = places(what, ...checks, last)
   return (value) => (Array.isArray(value) && value.length > checks.length ? all(value) : without(value))
 }
+/** The last element is the ttl or the session of a key. */
+const withLife = (what: string, ...checks: readonly Check[]): Check =>
+  mayEndWith(life(LIFE_OF_SESSION), what, ...checks)
 
 const STEPS: Record<number, Check> = {
   [STEP.put]: withLife('put', count('a step'), key, data),
@@ -235,17 +238,15 @@ const TXN_PLACES = [
   listOf(stepOf(true), 'steps'),
   listOf(stepOf(true), 'steps'),
 ]
-const plainTxn = places('txn', ...TXN_PLACES)
 const digest = bytes(1, CAPS.digestBytes, 'a digest')
-const onceTxn = places('txn', ...TXN_PLACES, places('what makes it happen once', key, digest, life(1)))
+const once = places('what makes it happen once', key, digest, life(1))
 const partyOf = oneOf(Object.values(PARTY_OF), 'what a party waits at')
 const wait = whole(0, CAPS.maxLife, 'a wait')
 export const checkTicket = places('a ticket', partyOf, key, holder)
 const sessionLife = whole(1, CAPS.maxSessionLife, 'a life')
-const openSession = places('openSession', op, sessionLife)
-const openSessionBy = places('openSession', op, sessionLife, text(0, CAPS.identityLength, 'an identity'))
+const identity = text(0, CAPS.identityLength, 'an identity')
 const COMMANDS: Record<number, Check> = {
-  [OP.openSession]: (value) => ((value as unknown[]).length === 3 ? openSessionBy : openSession)(value),
+  [OP.openSession]: mayEndWith(identity, 'openSession', op, sessionLife),
   [OP.endSession]: places('endSession', op, whole(1, CAPS.recordNumber, 'a session')),
   [OP.keepAlive]: places('keepAlive', op),
   [OP.closeSession]: places('closeSession', op),
@@ -264,7 +265,7 @@ const COMMANDS: Record<number, Check> = {
   [OP.deleteAll]: places('deleteAll', op, guard, listOf(key, 'keys')),
   [OP.deleteRange]: places('deleteRange', op, guard, bound, bound),
   [OP.batch]: places('batch', op, guard, listOf(stepOf(false), 'steps')),
-  [OP.txn]: (value) => ((value as unknown[]).length === 6 ? onceTxn : plainTxn)(value),
+  [OP.txn]: mayEndWith(once, 'txn', ...TXN_PLACES),
   [OP.nextSequence]: places('nextSequence', op, guard, key, whole(1, MOST, 'a step')),
   [OP.resetSequence]: places('resetSequence', op, guard, key),
   [OP.increment]: places('increment', op, guard, key, integer('what is added')),
@@ -300,10 +301,7 @@ const COMMANDS: Record<number, Check> = {
 }
 
 const read = count('a read')
-const LOCK_QUERY = [read, orNull(lockBound), flag('queue'), flag('isKey')] as const
-const wholeLockQuery = places('lockQuery', ...LOCK_QUERY)
 const lockPage = places('a page', orNull(lockBound), whole(0, CAPS.pageRows, 'a limit'))
-const lockQueryOfPage = places('lockQuery', ...LOCK_QUERY, lockPage)
 const READS: Record<number, Check> = {
   [READ.get]: places('get', read, key),
   [READ.getEntry]: places('getEntry', read, key),
@@ -322,8 +320,7 @@ const READS: Record<number, Check> = {
   ),
   [READ.closeView]: places('closeView', read, count('a view')),
   [READ.sequence]: places('sequence', read, key),
-  [READ.lockQuery]: (value) =>
-    (value as unknown[]).length === 5 ? lockQueryOfPage(value) : wholeLockQuery(value),
+  [READ.lockQuery]: mayEndWith(lockPage, 'lockQuery', read, orNull(lockBound), flag('queue'), flag('isKey')),
   [READ.lockOwner]: places('lockOwner', read, lockKey),
   [READ.ticket]: places('ticket', read, lockKey, holder),
   [READ.revision]: places('revision', read),

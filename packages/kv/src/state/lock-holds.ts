@@ -273,8 +273,8 @@ export class Holds {
   }
 
   /**
-   * Returns a part of the listed holds with that prefix, in the order of `withPrefix`. The method looks at each
-   * key, but sorts and returns only the part.
+   * Returns a part of the listed holds with that prefix, in the order of `withPrefix`. The method looks at
+   * each key, but sorts and returns only the part.
    */
   page(prefix: string, [after, limit]: LockPageArg, isListed: (row: HoldRow) => boolean): HoldRow[] {
     const start = after === null ? undefined : binary(after)
