@@ -2,7 +2,9 @@
 // the process continues.
 
 import { connect as dialTcp } from 'node:net'
+import { join } from 'node:path'
 import { connect } from '@latchkey/client'
+import { classicLevelStorage } from '@latchkey/kv'
 import { LatchkeyError } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { activeMillis } from '../contract/testing/small-test-functions.js'
@@ -125,6 +127,37 @@ test('C9: a close while it is built anew leaves nothing running', async () => {
   expect(all[id].current).toBeUndefined()
   await new Promise((resolve) => setTimeout(resolve, 300))
   expect(all[id].current).toBeUndefined()
+})
+
+test('a rebuild deletes the old state: a row that the disk of the member has lost comes back', async () => {
+  const members = await addresses(['a', 'b', 'c'])
+  const start = (id: 'a' | 'b' | 'c') => member({ id, dir: inFolder(id), members })
+  const [a, , c] = (await Promise.all((['a', 'b', 'c'] as const).map(start))) as OpenedMember[]
+  await a?.store.put('k', 'v')
+  await c?.store.get('k')
+  await c?.store.close()
+  const rows = await classicLevelStorage(join(inFolder('c'), 'state')).open()
+  await rows?.write([{ key: Buffer.from('dk'), value: undefined }])
+  await rows?.close()
+  const { store } = await start('c')
+  const ownValue = () => store.get('k', { as: 'string', consistency: 'stale' })
+  await store.ready()
+  expect(await ownValue()).toBeUndefined()
+  await store.members.rebuild('c')
+  await expect.poll(() => ownValue().catch(() => 'no member serves this store')).toBe('v')
+})
+
+test('a member that fails before its rebuild begins keeps its state', async () => {
+  const all = await trio()
+  const { leader } = await all.a.store.status()
+  const id = (['a', 'b', 'c'] as const).find((one) => one !== leader) as 'a'
+  const before = all[id].current
+  await all[id].store.members.rebuild(id)
+  fail(all[id])
+  // The rebuild would begin in the next turn of the event loop, and would set `current` to another value.
+  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+  expect(all[id].current).toBe(before)
+  await expect(all[id].store.get('k')).rejects.toMatchObject({ code: 'ERR_STORAGE_FAILED' })
 })
 
 test('the only member is never built anew: there is nobody to have its state from', async () => {
