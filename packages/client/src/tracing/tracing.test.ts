@@ -2,7 +2,7 @@
 // whole traces are in packages/latchkey/src/contract.
 
 import { silentLogger } from '@latchkey/base'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { OpenTelemetry } from './open-telemetry.js'
 import { Tracing, tracingOption } from './tracing.js'
 
@@ -46,4 +46,19 @@ test('the option: true, false or left out', () => {
   expect([undefined, true, false].map(tracingOption)).toEqual([true, true, false])
   for (const wrong of ['yes', null, 1, {}])
     expect(() => tracingOption(wrong)).toThrow('tracing must be true or false')
+})
+
+test('only tracing: true needs the API of OpenTelemetry', async () => {
+  vi.resetModules()
+  vi.doMock('node:module', () => ({
+    createRequire: () => () => {
+      throw new Error('Cannot find module')
+    },
+  }))
+  onTestFinished(() => vi.doUnmock('node:module'))
+  const { tracingOption } = await import('./tracing.js')
+  expect([undefined, false].map(tracingOption)).toEqual([true, false])
+  expect(() => tracingOption(true)).toThrow(
+    /^tracing: true needs the package @opentelemetry\/api.*Cannot find module.*Install the package/,
+  )
 })

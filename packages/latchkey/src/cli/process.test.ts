@@ -318,9 +318,19 @@ test('a backup is restored into a new directory', async () => {
   expect(await (await fetch(`http://127.0.0.1:${at}/v1/kv/saved`)).text()).toBe('value')
 })
 
+/** A line that the demo prints with --json. A line has only some of the optional values. */
+interface DemoLine {
+  readonly seconds: number
+  readonly killed?: string
+  readonly leader?: string
+  readonly millis?: number
+  readonly token?: number
+  readonly gapMillis?: number
+}
+
 test('demo: three members, a killed leader, higher tokens, nothing left behind', async () => {
   const temp = mkdtempSync(join(dir, 'demo-'))
-  const { code, out, err } = await latchkey(['demo', '--seconds', '15'], { TMPDIR: temp }).ended
+  const { code, out, err } = await latchkey(['demo', '--seconds', '15', '--json'], { TMPDIR: temp }).ended
   expect([code, err]).toEqual([0, ''])
   const tokens = [...out.matchAll(/token (\d+)/g)].map(([, token]) => Number(token))
   // The start of three members may use most of the time. The demo kills the leader all the same.
@@ -330,6 +340,20 @@ test('demo: three members, a killed leader, higher tokens, nothing left behind',
   expect(out).toMatch(
     /the leader, \w, is killed[\s\S]* leads now, \d+ ms after the kill[\s\S]*, each with a higher token/,
   )
+  const lines = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as DemoLine)
+  const killed = lines.find((line) => line.killed !== undefined)
+  const leads = lines.find((line) => line.leader !== undefined)
+  const [grant, summary, ...others] = lines.filter((line) => line.gapMillis !== undefined)
+  expect([grant?.token, others]).toEqual([expect.any(Number), []])
+  // The demo starts this measurement after the line of the kill, and ends it before the line of the grant. So
+  // the time between the two lines is the longest possible result. A line has hundredths of a second.
+  const most = ((grant?.seconds ?? 0) - (killed?.seconds ?? 0)) * 1000 + 11
+  expect(grant?.gapMillis).toBeGreaterThanOrEqual(leads?.millis ?? Infinity)
+  expect(grant?.gapMillis).toBeLessThanOrEqual(most)
+  expect(summary?.gapMillis).toBe(grant?.gapMillis)
   expect(readdirSync(temp)).toEqual([])
 })
 
