@@ -38,6 +38,32 @@ test('EN4: a take whose time is over is LATE, and leaves neither a hold nor a pl
   expect((await holdsOf('late'))[0]?.[6]).toBe(0)
 })
 
+test('no time of a query is negative after the clock of the server was set back', async () => {
+  const [holder, waiter] = [request('clock set back'), request('clock set back')]
+  await engine.take(holder)
+  await engine.take(waiter)
+  await pool.query(`UPDATE ${TABLE} SET since = since + 3600000 WHERE key = 'clock set back'::bytea`)
+  const [[, id, , , , , , held, queue] = []] = await holdsOf('clock set back')
+  expect([id, held]).toEqual([holder.id, 0])
+  expect(queue).toEqual([[waiter.id, null, 0, 0]])
+})
+
+test('EN3: a shorter lease never shortens a hold, and a longer lease lengthens it', async () => {
+  const holder = request('lengthened')
+  const { key, id } = holder
+  const taken = async (lease: number) => (await engine.take({ ...holder, lease })).hold?.deadline ?? 0
+  const renewed = async (lease: number) => (await engine.renew([{ key, id, lease }])).holds[0]?.deadline ?? 0
+  let deadline = await taken(60_000)
+  let longer = 60_000
+  for (const call of [taken, renewed]) {
+    expect(await call(1)).toBe(deadline)
+    longer *= 60
+    const later = await call(longer)
+    expect(later).toBeGreaterThan(deadline)
+    deadline = later
+  }
+})
+
 test('EN5: who is cancelled leaves the queue, and the next one is first', async () => {
   const [a, b, c] = [request('cancelled'), request('cancelled'), request('cancelled')]
   await engine.take(a)
