@@ -31,13 +31,15 @@ export function idempotencyKey(call: Call): string | undefined {
 }
 
 /**
- * Law: a route that applies a repeated request twice refuses the header, and never ignores it. Without this
- * law: a caller relies on the header, repeats a request, and counts a latch down twice. The latch then opens
- * before the work is done.
+ * Law: a route whose repeated request would change something again refuses the header, and never ignores it.
+ * Without this law: a caller relies on the header, repeats a request, and counts a latch down twice. The latch
+ * then opens before the work is done. `ifRepeated` says what a repeated request would do.
  */
-export function refuseIdempotencyKey(call: Call, instead: string): void {
-  if (idempotencyKey(call) !== undefined)
-    throw new TypeError(`${call.route.method} ${call.route.path} takes no Idempotency-Key here: ${instead}`)
+export function refuseIdempotencyKey(call: Call, ifRepeated: string | undefined): void {
+  if (ifRepeated !== undefined && idempotencyKey(call) !== undefined)
+    throw new TypeError(
+      `${call.route.method} ${call.route.path} takes no Idempotency-Key here. ${ifRepeated}`,
+    )
 }
 
 export function writeOnce(call: Call, idempotent: string, txn: Txn, options: WriteOptions): Promise<TxnDone> {

@@ -6,7 +6,6 @@ import { DEFAULT_TIMEOUT } from '@latchkey/protocol'
 import { keyJson, problem } from './http-status-of-errors.js'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
-import { refuseIdempotencyKey } from './idempotency-key-header.js'
 import { afterOption, bytesOption, callOptions, limitOption, nextOf } from './request-headers-and-query.js'
 
 export async function listLatches(call: Call): Promise<Reply> {
@@ -44,7 +43,6 @@ export async function createLatch(call: Call, name: Uint8Array): Promise<Reply> 
 }
 
 export async function countDown(call: Call, name: Uint8Array): Promise<Reply> {
-  refuseIdempotencyKey(call, 'a repeated request counts again. Send it once, or count a key in a txn.')
   const { by = 1 } = await objectOf(call)
   const left = await call.by.latches.countDown(name, by as number, callOptions(call))
   return { status: 200, body: { left } }

@@ -119,7 +119,7 @@ export async function forceRelease(call: Call, name: Key): Promise<Reply> {
   const key = lockKeyOf(KIND.lock, name)
   const token = await forceBody(call)
   if (token === undefined)
-    refuseIdempotencyKey(call, 'a repeated request ends the next hold. Name the hold by its fencingToken.')
+    refuseIdempotencyKey(call, 'A repeated request ends the next hold. Name the hold by its fencingToken.')
   const tokens = token === undefined ? (await holdsOf(call, key)).map((row) => row[3]) : [token]
   let released = 0
   for (const one of tokens) {

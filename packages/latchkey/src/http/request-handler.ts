@@ -10,6 +10,7 @@ import { writeStream } from './answer-stream.js'
 import { readBody } from './read-body.js'
 import { errorReply, problem } from './http-status-of-errors.js'
 import { handlers, type Handler } from './handler-of-route.js'
+import { refuseIdempotencyKey } from './idempotency-key-header.js'
 import type { Call, HttpPorts, Reply } from './http-route-dependencies.js'
 import { LockRoutes } from './lock-semaphore-election-routes.js'
 import {
@@ -147,6 +148,7 @@ export class HttpRequestHandler {
         },
         body: (most) => readBody(request, most, ports.bodies),
       }
+      refuseIdempotencyKey(call, route.ifRepeated)
       return { name, reply: await this.#handlers[id](call, place.key) }
     } catch (error) {
       const reply = errorReply(this.#reasonOf(error))

@@ -25,6 +25,11 @@ export interface Route {
    */
   readonly query?: Readonly<Record<string, Schema>>
   readonly headers?: readonly string[]
+  /**
+   * What a repeated request would do. A route with this text refuses the header Idempotency-Key. Each other
+   * route that changes something honours the header, or a repeated request to this route changes nothing.
+   */
+  readonly ifRepeated?: string
   readonly body?: RouteBody
   /** The schema of the answer if the answer is JSON. Otherwise the media type of the answer. */
   readonly answer: Schema | string
@@ -156,6 +161,7 @@ const ROUTES = {
     body: BODIES.transferLeadership,
     answer: '',
     statuses: [409],
+    ifRepeated: 'A repeated request transfers the leadership again.',
   },
   listSessions: {
     method: 'GET',
@@ -176,6 +182,7 @@ const ROUTES = {
     query: {},
     body: BODIES.openSession,
     answer: EVENTS,
+    ifRepeated: 'A repeated request opens another session.',
   },
   endSession: {
     method: 'POST',
@@ -288,6 +295,7 @@ const ROUTES = {
     body: BODIES.touch,
     answer: '',
     statuses: [404, 409],
+    ifRepeated: 'A repeated request changes the time to live again.',
   },
   getSequence: {
     method: 'GET',
@@ -309,6 +317,7 @@ const ROUTES = {
     body: BODIES.nextSequence,
     answer: ANSWERS.block,
     statuses: [409],
+    ifRepeated: 'A repeated request takes another block of numbers.',
   },
   resetSequence: {
     method: 'DELETE',
@@ -320,6 +329,7 @@ const ROUTES = {
     headers: ['Latchkey-Guard'],
     answer: '',
     statuses: [409],
+    ifRepeated: 'A repeated request resets the sequence again.',
   },
   batch: {
     method: 'POST',
@@ -471,6 +481,7 @@ const ROUTES = {
   rotateLock: {
     ...hold('/v1/locks/{key}:rotate', 'lock verb', 'Gives the hold a new fencing token.', false),
     answer: ANSWERS.hold,
+    ifRepeated: 'A repeated request gives the hold another fencing token.',
   },
   downgradeLock: {
     ...hold('/v1/locks/{key}:downgrade', 'lock verb', 'Changes an exclusive hold to a shared hold.', false),
@@ -494,6 +505,7 @@ const ROUTES = {
     query: { timeout },
     body: BODIES.resize,
     answer: '',
+    ifRepeated: 'A repeated request changes the number of permits again.',
   },
   acquirePermits: {
     method: 'POST',
@@ -527,12 +539,14 @@ const ROUTES = {
     ...latch(':create', 'Creates a latch, which opens when it has been counted down `count` times.'),
     body: BODIES.createLatch,
     answer: ANSWERS.created,
+    ifRepeated: 'A repeated request may create a latch that was removed meanwhile.',
   },
   countDown: {
     ...latch(':countDown', 'Counts a latch down. Send it once: a second request counts again.'),
     body: BODIES.countDown,
     answer: ANSWERS.left,
     statuses: [409],
+    ifRepeated: 'A repeated request counts again. Send it once, or count a key in a txn.',
   },
   waitForLatch: {
     ...latch(':wait', 'Answers when the latch is open. The call waits for at most `timeout`.'),
@@ -544,6 +558,7 @@ const ROUTES = {
     method: 'DELETE',
     answer: '',
     statuses: [404],
+    ifRepeated: 'A repeated request may remove a latch that was created meanwhile.',
   },
   listBarriers: {
     method: 'GET',
@@ -565,6 +580,7 @@ const ROUTES = {
     body: BODIES.enterBarrier,
     answer: ANSWERS.entered,
     statuses: [409],
+    ifRepeated: 'A repeated request enters the barrier again.',
   },
   getLeader: {
     method: 'GET',
