@@ -151,7 +151,7 @@ export class Contender {
     if (!taken.succeeded) {
       void calls.revoke(lease.id).catch(() => {})
       const seen = rows.before(key, id, taken)
-      if (!seen.isWaiting) this.#forgetPlace()
+      if (seen.ownLease === undefined) this.#forgetPlace()
       return seen
     }
     this.#forgetPlace()
@@ -176,7 +176,7 @@ export class Contender {
       calls.txn(rows.look(this.#key, this.#id, place)),
     ])
     const seen = rows.before(this.#key, this.#id, answer)
-    if (kept === 0 || !seen.isWaiting) this.#forgetPlace()
+    if (kept === 0 || seen.ownLease === undefined) this.#forgetPlace()
     else this.#place = { ...place, until }
     return seen
   }
@@ -184,6 +184,7 @@ export class Contender {
   async #enter({ key, id, context, patience }: TakeRequest, seen: Before): Promise<Before> {
     const { calls, rows, now, clock } = this.#ports
     if (seen.waiters >= CAPS.waiters) throw new LatchkeyError('ERR_BUSY')
+    if (seen.ownLease !== undefined) await calls.revoke(seen.ownLease)
     const until = now() + patience
     const lease = await calls.grant(patience)
     const info = { acquires: 0, context, lease: patience, since: clock.instant().wall }

@@ -4,7 +4,7 @@
 
 import { newId, utf8 } from '@latchkey/base'
 import { afterAll, expect, test } from 'vitest'
-import type { EtcdClient } from './etcd-types.js'
+import type { EtcdClient, KeepAliveConnection } from './etcd-types.js'
 import { etcdEngine, etcdLocks } from './etcd-locks.js'
 import { RowWatches } from './row-watches.js'
 import { clientTo, pause, startServers } from './testing/servers.js'
@@ -117,6 +117,95 @@ test('EN6: a waiter whose lease was lost while it waited has not got the lock, c
   expect((await engine.take(c)).code).toBe('FIRST_TIME')
   await engine.release(c.key, c.id, true)
   expect((await engine.take(b)).code).toBe('FIRST_TIME')
+})
+
+/**
+ * The client of all servers. `revoke` gets the lease of each request to revoke, and the function that sends
+ * the request. `keep` says whether a lease that is renewed still counts as alive.
+ */
+const withLeases = (
+  revoke: (id: string, send: () => Promise<unknown>) => Promise<unknown>,
+  keep: (id: string) => boolean,
+): EtcdClient => {
+  const { leaseClient } = client as unknown as EtcdClient
+  return {
+    ...withTxn((txn, options) => client.kv.txn(txn, options) as never),
+    leaseClient: {
+      leaseGrant: (asked, options) => leaseClient.leaseGrant(asked, options),
+      leaseRevoke: (asked, options) => revoke(asked.ID, () => leaseClient.leaseRevoke(asked, options)),
+      leaseTimeToLive: (asked, options) => leaseClient.leaseTimeToLive(asked, options),
+      leaseKeepAlive: async () => {
+        let told: Parameters<KeepAliveConnection['on']>[1] = () => {}
+        return {
+          write: ({ ID }) => setImmediate(() => told({ ID, TTL: keep(ID) ? '60' : '0' } as never)),
+          end: () => {},
+          on: (event: string, listener: typeof told) => void (event === 'data' && (told = listener)),
+        } as KeepAliveConnection
+      },
+    },
+  }
+}
+const placeOf = async (prefix: string, id: string) =>
+  (await client.getAll().prefix(`${prefix}wait/`).exec()).kvs.find(({ key }) => key.toString().endsWith(id))
+
+// Without this law: the row of the old place is written again, and keeps its old revision. The waiter compares
+// this revision with the revision of its new place, and finds that a waiter is ahead. All waiters behind the
+// row also wait, and nobody ever gets the lock.
+test('EN6: a waiter that lost its place enters with a new row, although the old row still exists', async () => {
+  const over = new Set<string>()
+  const delayed: (() => Promise<unknown>)[] = []
+  const own = etcdEngine(
+    withLeases(
+      (id, send) =>
+        over.delete(id) ? new Promise((done) => delayed.push(() => send().then(done, done))) : send(),
+      (id) => !over.has(id),
+    ),
+    { prefix: 'again/' },
+  )
+  const [a, b, c] = [request('a'), request('a'), request('a')]
+  await own.take(a)
+  await own.take(b)
+  const old = await placeOf('again/', b.id)
+  over.add(old?.lease ?? '')
+  expect(await own.take(b)).toMatchObject({ code: 'HELD', queued: true })
+  expect(delayed).toHaveLength(1)
+  const place = await placeOf('again/', b.id)
+  expect(BigInt(place?.create_revision ?? 0)).toBeGreaterThan(BigInt(old?.create_revision ?? 0))
+  await own.take(c)
+  await own.release(a.key, a.id, true)
+  expect((await own.take(c)).code).toBe('HELD')
+  expect((await own.take(b)).code).toBe('FIRST_TIME')
+  await delayed[0]?.()
+  await own.release(b.key, b.id, true)
+  expect((await own.take(c)).code).toBe('FIRST_TIME')
+  await own.close()
+})
+
+// Without this law: a waiter whose place has ended gets the lock before the first waiter of the queue.
+test('EN6: a waiter whose row is deleted just before its take does not overtake the first waiter', async () => {
+  let beforeTake: (() => Promise<unknown>) | undefined
+  const own = etcdEngine(
+    withTxn(async (txn, options) => {
+      const run = 'compare' in txn ? beforeTake : undefined
+      if (run !== undefined) {
+        beforeTake = undefined
+        await run()
+      }
+      return client.kv.txn(txn, options) as never
+    }),
+    { prefix: 'gone/' },
+  )
+  const [a, b, c] = [request('g'), request('g'), request('g')]
+  for (const one of [a, b, c]) await own.take(one)
+  const place = await placeOf('gone/', b.id)
+  await own.release(a.key, a.id, true)
+  beforeTake = () => client.leaseClient.leaseRevoke({ ID: place?.lease ?? '' })
+  expect(await own.take(b)).toMatchObject({ code: 'HELD', queued: true })
+  expect(beforeTake).toBeUndefined()
+  expect((await own.take(c)).code).toBe('FIRST_TIME')
+  await own.release(c.key, c.id, true)
+  expect((await own.take(b)).code).toBe('FIRST_TIME')
+  await own.close()
 })
 
 test('EN7: a watch from a revision that was compacted wakes its waiter', async () => {

@@ -12,6 +12,11 @@
 //
 // Laws:
 // - held/K is created only if the row does not exist and no waiter is before the caller (EN1, EN6).
+// - A waiter creates held/K only while its own row exists (EN6). Without this law: a waiter whose row was
+//   deleted gets the lock before the waiter that is now the first in the queue.
+// - A waiter enters the queue with a new row. If the row of its earlier place still exists, the waiter revokes
+//   the lease of that row first (EN6). Without this law: the put keeps the old revision of the row. So the
+//   waiter never finds itself at the front, and all later waiters wait behind this row.
 // - A hold is changed only if held/K is attached to the caller's lease. Without this law: a late release ends
 //   the hold of another caller.
 // - A token is the revision of a put, and revisions only rise (EN2).
@@ -45,7 +50,8 @@ export interface Before {
    */
   readonly row: Buffer | undefined
   readonly waiters: number
-  readonly isWaiting: boolean
+  /** The etcd lease of the caller's own row in the queue. Undefined if the caller has no row. */
+  readonly ownLease: string | undefined
   readonly revision: string
 }
 
@@ -84,7 +90,10 @@ export class LockRows {
    * caller: the present hold and the last waiter ahead.
    */
   take(key: Uint8Array, id: string, lease: string, info: Info, place: Place | undefined): object {
-    const free = place === undefined ? noneBelow(this.waiters(key)) : firstOf(this.waiters(key), place)
+    const free =
+      place === undefined
+        ? [noneBelow(this.waiters(key))]
+        : [standsSince(this.waiter(key, id), place), firstOf(this.waiters(key), place)]
     const leave = place === undefined ? [] : [remove(this.waiter(key, id))]
     const puts = [
       put(this.token(key), EMPTY_VALUE, undefined),
@@ -92,7 +101,7 @@ export class LockRows {
       put(this.info(key), encode(info), lease),
     ]
     return {
-      compare: [missing(this.held(key)), free],
+      compare: [missing(this.held(key)), ...free],
       success: [...puts, ...leave],
       failure: this.#look(key, id, place),
     }
@@ -180,8 +189,8 @@ export class LockRows {
     const last = rowsOf(waiters).find((row) => !row.key.equals(own))
     const row = last?.key ?? (hold === undefined ? undefined : this.held(key))
     const count = Number(waiters?.response_range?.count ?? 0)
-    const isWaiting = rowsOf(place).length > 0
-    return { hold, row, waiters: count, isWaiting, revision: answer.header.revision }
+    const ownLease = rowsOf(place)[0]?.lease
+    return { hold, row, waiters: count, ownLease, revision: answer.header.revision }
   }
 }
 
@@ -201,9 +210,17 @@ const missing = (key: Buffer): object => ({
  */
 const noneBelow = (prefix: Buffer): object => ({ ...missing(prefix), range_end: endOf(prefix) })
 
+/** A condition that is true if the waiter has had its row since it entered the queue. */
+const standsSince = (key: Buffer, { revision }: Place): object => ({
+  key,
+  target: 'Create',
+  result: 'Equal',
+  create_revision: revision,
+})
+
 /**
  * A condition that is true if the range has a row, and if each row was created at the revision of `place` or
- * later.
+ * later. One transaction creates the row of only one waiter, so no two waiters have the same revision.
  */
 const firstOf = (prefix: Buffer, place: Place): object => ({
   key: prefix,
