@@ -3,7 +3,7 @@
 import { createServer } from 'node:net'
 import { uptime } from 'node:os'
 import { seededRandom, systemClock } from '@latchkey/base'
-import { type As, LatchkeyError, READ, errorAnswer } from '@latchkey/protocol'
+import { type As, LatchkeyError, MOST_IN_FRAME, READ, errorAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { WebSocketServer } from 'ws'
 import { connect, connectIn } from './connect.js'
@@ -168,13 +168,17 @@ test.each([
   expect(error?.message).toContain(name)
 })
 
-test('what callers say in one turn is one frame', async () => {
+test('the requests of one turn are sent in frames of at most MOST_IN_FRAME requests', async () => {
   const { url, stats } = await member()
   const store = await join([url])
   await store.put('k', 'v')
-  const { frames, messages } = { ...stats }
-  await Promise.all(Array.from({ length: 256 }, (_, at) => store.put(`k${at}`, 'v')))
-  expect([stats.frames - frames, stats.messages - messages]).toEqual([1, 256])
+  const sent = async (requests: number) => {
+    const { frames, messages } = { ...stats }
+    await Promise.all(Array.from({ length: requests }, (_, at) => store.put(`k${at}`, 'v')))
+    return [stats.frames - frames, stats.messages - messages]
+  }
+  expect(await sent(MOST_IN_FRAME)).toEqual([1, MOST_IN_FRAME])
+  expect(await sent(3 * MOST_IN_FRAME + 1)).toEqual([4, 3 * MOST_IN_FRAME + 1])
 })
 
 test('another member goes on when the first one dies; the cluster id that was met is told there', async () => {

@@ -1,6 +1,6 @@
-// Driver: owns one WebSocket to a member. The link makes the handshake, sends all requests of one turn of the
-// event loop in one frame, and sends pings. The pings show whether the member has vanished without closing
-// the connection (C8).
+// Driver: owns one WebSocket to a member. The link makes the handshake, sends the requests of one turn of the
+// event loop together, in frames of at most MOST_IN_FRAME requests, and sends pings. The pings show whether
+// the member has vanished without closing the connection (C8).
 
 import type { Socket } from 'node:net'
 import { type Clock, shortError, type Timer } from '@latchkey/base'
@@ -10,6 +10,7 @@ import {
   CLIENT_WIRE,
   type LinkRequest,
   LatchkeyError,
+  MOST_IN_FRAME,
   type Welcome,
   decodeReplies,
   decodeWelcome,
@@ -151,9 +152,10 @@ class SocketLink implements Link {
 
   send(request: LinkRequest): void {
     if (this.#state !== 'open') return
-    this.#outbox.push(request)
-    // All requests of one turn go into one frame, because process.nextTick runs after the code of this turn.
-    if (this.#outbox.length === 1) process.nextTick(this.#flushGuarded)
+    const count = this.#outbox.push(request)
+    // Requests of one turn are sent together, because process.nextTick runs after the code of this turn.
+    if (count === 1) process.nextTick(this.#flushGuarded)
+    else if (count === MOST_IN_FRAME) this.#flushGuarded()
   }
 
   readonly #flushGuarded = this.#guarded(() => this.#flush())

@@ -48,6 +48,7 @@ export {
   decodeWelcome,
   encodeHello,
   encodeReplies,
+  MOST_IN_FRAME,
   encodeRequests,
   encodeWelcome,
 } from './client-frame-codec.js'

@@ -1,6 +1,6 @@
 // Test: which replies one connection gets in one turn of the event loop.
 
-import { decodeReplies, type EventResult, type LinkReply } from '@latchkey/protocol'
+import { decodeReplies, type EventResult, type LinkReply, MOST_IN_FRAME } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
 import { Outbox } from './replies-to-connection.js'
 
@@ -34,4 +34,13 @@ test('C11: the very same events of several watches travel once, others by themse
     replies.map((reply) => (reply.kind === 'events' ? reply.ids : reply.kind)),
   )
   expect(ids).toEqual([[[1, 2], [3], [4], 'answer', [1]], [[2]]])
+})
+
+test('a member sends the first replies of a long turn before the turn ends', () => {
+  const { one, told, turn } = outbox()
+  const answer = (id: number) => ({ kind: 'answer', id, time: 0, never: false, answer: [0, null] }) as const
+  for (let id = 0; id < MOST_IN_FRAME + 2; id++) one.tell(answer(id))
+  expect(told.map((replies) => replies.length)).toEqual([MOST_IN_FRAME])
+  turn()
+  expect(told.map((replies) => replies.length)).toEqual([MOST_IN_FRAME, 2])
 })

@@ -1,8 +1,8 @@
-// Driver: owns the replies to one connection. All replies of one turn of the event loop are sent in one
-// frame. If a client does not read its replies, its connection is closed, so that the member does not run out
-// of memory.
+// Driver: owns the replies to one connection. The replies of one turn of the event loop are sent together, in
+// frames of at most MOST_IN_FRAME replies. If a client does not read its replies, its connection is closed, so
+// that the member does not run out of memory.
 
-import { encodeReplies, type LinkReply } from '@latchkey/protocol'
+import { encodeReplies, type LinkReply, MOST_IN_FRAME } from '@latchkey/protocol'
 
 /**
  * In bytes. When the replies of one turn have more bytes than this, these replies are sent before the turn
@@ -32,8 +32,9 @@ export class Outbox {
   tell(reply: LinkReply): void {
     if (this.#over || this.#joins(reply)) return
     this.#bytes += weigh(reply)
-    if (this.#replies.push(this.#joinable(reply)) === 1) this.#ports.defer(() => this.#flush())
-    if (this.#bytes > MOST_GATHERED) this.#flush()
+    const count = this.#replies.push(this.#joinable(reply))
+    if (count === 1) this.#ports.defer(() => this.#flush())
+    if (count === MOST_IN_FRAME || this.#bytes > MOST_GATHERED) this.#flush()
   }
 
   /**
