@@ -11,6 +11,7 @@ import {
   SESSION_FULL_ANSWER,
   SESSION_OVER,
   pack,
+  packedLength,
 } from '@latchkey/protocol'
 
 export class Refused {
@@ -42,42 +43,41 @@ export interface GivenAnswer {
 }
 
 /**
- * An answer that is a whole number, most often a revision. Only the member that answers the client needs the
- * bytes, so they are encoded only when a caller asks for them.
+ * An answer whose bytes are not encoded yet: a whole number, which is most often a revision, or the result of
+ * a lock command. Only the member that answers the client needs the bytes. The other members need only their
+ * length, and most of them drop the answer soon.
  */
-export class NumberAnswer implements GivenAnswer {
+export class UnencodedAnswer implements GivenAnswer {
   readonly fromTable = false
-  readonly result: number
+  /** This object is the only user of `result`, so `result` never changes. */
+  readonly result: number | readonly unknown[]
 
-  constructor(result: number) {
+  constructor(result: number | readonly unknown[]) {
     this.result = result
   }
 
   get bytes(): Uint8Array {
     return pack([0, this.result])
   }
-
-  get size(): number {
-    if (this.result < 0x100) return this.result < 0x80 ? 3 : 4
-    if (this.result < 0x10000) return 5
-    return this.result < 2 ** 32 ? 7 : 11
-  }
 }
 
 export const answerOf = (outcome: unknown): GivenAnswer =>
-  typeof outcome === 'number' && outcome > 1 && Number.isSafeInteger(outcome)
-    ? new NumberAnswer(outcome)
-    : { bytes: answerBytes(outcome), fromTable: false }
+  outcome instanceof UnencodedAnswer
+    ? outcome
+    : typeof outcome === 'number' && outcome > 1 && Number.isSafeInteger(outcome)
+      ? new UnencodedAnswer(outcome)
+      : { bytes: answerBytes(outcome), fromTable: false }
 
 /**
- * Returns the answer in the form that goes into a message to the client. A number stays a number, because the
- * encoder of the message encodes it.
+ * Returns the answer in the form that goes into a message to the client. The encoder of the message encodes
+ * an answer that has no bytes yet.
  */
 export const sentForm = (answer: GivenAnswer): Answer | Uint8Array =>
-  answer instanceof NumberAnswer ? [0, answer.result] : answer.bytes
+  answer instanceof UnencodedAnswer ? [0, answer.result] : answer.bytes
 
+/** In bytes, of the encoded answer. */
 export const answerSize = (answer: GivenAnswer): number =>
-  answer instanceof NumberAnswer ? answer.size : answer.bytes.length
+  answer instanceof UnencodedAnswer ? 2 + packedLength(answer.result) : answer.bytes.length
 
 export const MALFORMED = new Refused('ERR_PROTOCOL', 'That is not a well-formed command.')
 export const NO_SESSION = new Refused('ERR_PROTOCOL', 'This command needs a session.')

@@ -29,7 +29,7 @@ import {
   type PartyCommand,
   rowsNamed,
 } from '@latchkey/protocol'
-import { fencedBy, MALFORMED, refusedWith } from '../commands/answer-encoding.js'
+import { fencedBy, MALFORMED, refusedWith, UnencodedAnswer } from '../commands/answer-encoding.js'
 import type { Expiry } from '../state/key-value-row-format.js'
 import { expiryAfter } from '../state/key-expiry-index-rows.js'
 import type { Session } from '../state/session-rows.js'
@@ -119,10 +119,10 @@ function lockCommand(locks: StateLockTransaction, session: number, command: Lock
   switch (command[0]) {
     case OP.tryLock: {
       const answer = tryLock(locks, session, command)
-      return typeof answer === 'string' ? refusedWith(answer) : answer
+      return typeof answer === 'string' ? refusedWith(answer) : new UnencodedAnswer(answer)
     }
     case OP.release:
-      return release(locks, command[1], command[2], command[3], command[4])
+      return new UnencodedAnswer(release(locks, command[1], command[2], command[3], command[4]))
     case OP.renew:
       return renew(locks, command[1])
     case OP.cancelWait:

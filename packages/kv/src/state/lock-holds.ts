@@ -5,7 +5,7 @@
 // without effect. The row is removed when a caller acquires the lock, when the owner releases the lock, or
 // after some time (`takeReclaimable`). After a restart `takeDue` may return an expired hold once more.
 
-import { RecyclingMap, addByKey, binary, deleteByKey } from '@latchkey/base'
+import { RecyclingMap, addByKey, deleteByKey } from '@latchkey/base'
 import { type HoldRow, type SharedHolds, overAt, reclaimAt } from '@latchkey/lock'
 import type { LockPageArg } from '@latchkey/protocol'
 import { SPACE, keyOfBinary, keyOfNumber } from '../keyspaces.js'
@@ -13,6 +13,7 @@ import type { Row, RowChange, RowStore } from '../storage/row-store-interface.js
 import { rowsOf } from '../storage/scan-rows.js'
 import { storedChecksum } from '../storage/stored-row-checksum.js'
 import { type Due, DueHeap } from './deadline-heap.js'
+import { keyText } from './lock-key-text.js'
 import { decodeHold, decodeSharedHold, encodeHold, keptHold } from './lock-rows.js'
 import type { LockCounts } from './lock-counts.js'
 import { SharedHoldsOf } from './shared-holds.js'
@@ -24,7 +25,8 @@ class Hold implements Due {
   heapIndex = -1
   sortedBy = 0
   stored = false
-  dirty = false
+  /** The index in the list of changed holds, or -1 if the hold has not changed since the last batch. */
+  changedIndex = -1
   /** True if the hold has expired and `takeDue` has returned the hold. */
   over = false
   /** The checksum of the hold's row. Undefined if the row has changed since the last computation. */
@@ -72,7 +74,8 @@ export class Holds {
   readonly #untouched = new Map<number, Set<Hold>>()
   /** The number of holds in force, for each session that has any. */
   readonly #inForce = new Map<number, number>()
-  readonly #dirty = new RecyclingMap<Hold, true>()
+  /** The holds whose rows the next batch writes, in no particular order. */
+  #changed: Hold[] = []
   #removed = new Set<string>()
   /** The arrival numbers of the shared holds that the next batch removes from the store. */
   #removedShared: number[] = []
@@ -92,7 +95,7 @@ export class Holds {
   }
 
   get(key: Uint8Array): HoldRow | undefined {
-    this.#last = this.#byKey.get(binary(key))
+    this.#last = this.#byKey.get(keyText(key))
     return this.#last?.row
   }
 
@@ -114,13 +117,13 @@ export class Holds {
   }
 
   #sharedOf(key: Uint8Array): SharedHoldsOf<Hold> | undefined {
-    return this.#sharedCount === 0 ? undefined : this.#shared.get(binary(key))
+    return this.#sharedCount === 0 ? undefined : this.#shared.get(keyText(key))
   }
 
   /** Adds or replaces the hold. Returns the copy of `row` that this table keeps. */
   put(row: HoldRow): HoldRow {
     const hold = row.permits === 0 ? this.#exclusive(row.key) : this.#sharedOf(row.key)?.get(row.id)
-    if (hold === undefined) return this.#add(new Hold(binary(row.key), keptHold(row)))
+    if (hold === undefined) return this.#add(new Hold(keyText(row.key), keptHold(row)))
     this.#unlist(hold)
     const wasOver = hold.over
     const { token, session } = hold.row
@@ -137,7 +140,7 @@ export class Holds {
   }
 
   #exclusive(key: Uint8Array): Hold | undefined {
-    return this.#last?.row.key === key ? this.#last : this.#byKey.get(binary(key))
+    return this.#last?.row.key === key ? this.#last : this.#byKey.get(keyText(key))
   }
 
   #add(hold: Hold): HoldRow {
@@ -199,20 +202,26 @@ export class Holds {
 
   #touch(hold: Hold): void {
     hold.checksum = undefined
-    if (hold.dirty) return
-    hold.dirty = true
-    this.#dirty.set(hold, true)
+    if (hold.changedIndex < 0) hold.changedIndex = this.#changed.push(hold) - 1
+  }
+
+  /** The last hold of the list takes the place of the removed hold. */
+  #unchanged({ changedIndex }: Hold): void {
+    const last = changedIndex < 0 ? undefined : this.#changed.pop()
+    if (last === undefined || last.changedIndex === changedIndex) return
+    this.#changed[changedIndex] = last
+    last.changedIndex = changedIndex
   }
 
   delete(row: HoldRow): void {
-    const hold = row.permits === 0 ? this.#byKey.get(binary(row.key)) : this.#sharedOf(row.key)?.get(row.id)
+    const hold = row.permits === 0 ? this.#exclusive(row.key) : this.#sharedOf(row.key)?.get(row.id)
     if (hold === undefined) return
     this.#unregister(hold)
     this.#last = undefined
     this.#unlist(hold)
     this.#heapOf(hold).remove(hold)
     if (!hold.over) this.#ends(hold)
-    this.#dirty.delete(hold)
+    this.#unchanged(hold)
     if (!hold.stored) return
     if (hold.row.permits === 0) this.#removed.add(hold.key)
     else this.#removedShared.push(hold.row.arrival)
@@ -277,7 +286,7 @@ export class Holds {
    * each key, but sorts and returns only the part.
    */
   page(prefix: string, [after, limit]: LockPageArg, isListed: (row: HoldRow) => boolean): HoldRow[] {
-    const start = after === null ? undefined : binary(after)
+    const start = after === null ? undefined : keyText(after)
     const isWanted = (key: string) =>
       key.startsWith(prefix) && (start === undefined || key > start) && this.#rowsAt(key).some(isListed)
     const rows: HoldRow[] = []
@@ -326,12 +335,12 @@ export class Holds {
     for (const arrival of this.#removedShared)
       batch.push({ key: keyOfNumber(SPACE.shared, arrival), value: undefined })
     this.#removedShared = []
-    for (const hold of this.#dirty.keys()) {
-      hold.dirty = false
+    for (const hold of this.#changed) {
+      hold.changedIndex = -1
       hold.stored = true
       batch.push(rowOf(hold))
     }
-    this.#dirty.clear()
+    this.#changed = []
   }
 
   /** Returns the checksums of the rows of all exclusive holds, or of all shared holds. */
@@ -353,7 +362,7 @@ export class Holds {
   }
 
   #load(row: HoldRow): void {
-    const hold = new Hold(binary(row.key), row)
+    const hold = new Hold(keyText(row.key), row)
     hold.stored = true
     this.#register(hold)
     this.#schedule(hold)

@@ -1,13 +1,14 @@
 // Driver: keeps the queues of waiters for locks in memory. A queue is in the order of arrival, and a heap
 // sorts all waiters by deadline. The rows in the store have the same contents.
 
-import { addByKey, assert, binary, deleteByKey } from '@latchkey/base'
+import { addByKey, assert, deleteByKey } from '@latchkey/base'
 import type { WaiterRow } from '@latchkey/lock'
 import { SPACE, keyOfNumber } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store-interface.js'
 import { rowsOf } from '../storage/scan-rows.js'
 import { type Due, DueHeap } from './deadline-heap.js'
 import { byKind, COUNTED_KINDS, type CountsByKind, type LockCounts, kindIndexOf } from './lock-counts.js'
+import { keyText } from './lock-key-text.js'
 import { decodeWaiter, encodeWaiter, keptWaiter } from './lock-rows.js'
 
 class Waiter implements Due {
@@ -96,11 +97,11 @@ export class Waiters {
   }
 
   first(key: Uint8Array): WaiterRow | undefined {
-    return this.#queues.size === 0 ? undefined : this.#queues.get(binary(key))?.first?.row
+    return this.#queues.size === 0 ? undefined : this.#queues.get(keyText(key))?.first?.row
   }
 
   get(key: Uint8Array, id: string): WaiterRow | undefined {
-    return this.#queues.get(binary(key))?.byId.get(id)?.row
+    return this.#queues.get(keyText(key))?.byId.get(id)?.row
   }
 
   ofSet(arrival: number): WaiterRow | undefined {
@@ -108,17 +109,17 @@ export class Waiters {
   }
 
   count(key: Uint8Array): number {
-    return this.#queues.get(binary(key))?.byId.size ?? 0
+    return this.#queues.get(keyText(key))?.byId.size ?? 0
   }
 
   *of(key: Uint8Array): Iterable<WaiterRow> {
-    const queue = this.#queues.get(binary(key))
+    const queue = this.#queues.get(keyText(key))
     for (let waiter = queue?.first; waiter !== undefined; waiter = waiter.after) yield waiter.row
   }
 
   /** Adds or replaces the waiter. Returns the copy of `row` that this table keeps. */
   put(row: WaiterRow): WaiterRow {
-    const waiter = this.#queues.get(binary(row.key))?.byId.get(row.id)
+    const waiter = this.#queues.get(keyText(row.key))?.byId.get(row.id)
     if (waiter === undefined) return this.#markDirty(this.#add(keptWaiter(row)))
     assert(waiter.row.arrival === row.arrival, 'a waiter keeps its arrival')
     this.#unlist(waiter)
@@ -128,7 +129,7 @@ export class Waiters {
   }
 
   #add(row: WaiterRow): Waiter {
-    const key = binary(row.key)
+    const key = keyText(row.key)
     const queue = this.#queues.get(key) ?? new Queue()
     this.#queues.set(key, queue)
     const waiter = new Waiter(row)
@@ -164,7 +165,7 @@ export class Waiters {
   }
 
   delete(row: WaiterRow): void {
-    const key = binary(row.key)
+    const key = keyText(row.key)
     const queue = this.#queues.get(key)
     const waiter = queue?.byId.get(row.id)
     if (queue === undefined || waiter === undefined) return

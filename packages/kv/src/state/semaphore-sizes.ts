@@ -1,11 +1,12 @@
 // Driver: keeps in memory how many permits each semaphore has. The rows in the store have the same contents.
 // A semaphore that was not used for an hour is removed, and the next caller sets its number of permits again.
 
-import { RecyclingMap, binary } from '@latchkey/base'
+import { RecyclingMap } from '@latchkey/base'
 import { SPACE, keyOfBinary } from '../keyspaces.js'
 import { rowsOf } from '../storage/scan-rows.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store-interface.js'
 import { type Due, DueHeap } from './deadline-heap.js'
+import { keyText } from './lock-key-text.js'
 import { decodeSize, encodeSize } from './lock-rows.js'
 
 const FORGET_AFTER = 60 * 60 * 1000
@@ -37,12 +38,12 @@ export class SemaphoreSizes {
   }
 
   get(key: Uint8Array): number | undefined {
-    return this.#sizes.size === 0 ? undefined : this.#sizes.get(binary(key))?.of
+    return this.#sizes.size === 0 ? undefined : this.#sizes.get(keyText(key))?.of
   }
 
   /** Sets the number of permits to `of`. The semaphore counts as used at the cluster time `now`. */
   set(key: Uint8Array, of: number, now: number): void {
-    const name = binary(key)
+    const name = keyText(key)
     const size = this.#sizes.get(name) ?? new Size(name, of, 0)
     this.#sizes.set(name, size)
     size.of = of

@@ -6,12 +6,13 @@
 //   reply     u8 cancelled: 1 if the call was cancelled before it arrived, otherwise 0 | u32le checksum of the
 //             request | answer
 
-import { RecyclingMap, asBuffer, text, utf8 } from '@latchkey/base'
+import { asBuffer, text, utf8 } from '@latchkey/base'
 import { type GivenAnswer, answerSize } from '../commands/answer-encoding.js'
 import type { Row } from '../storage/row-store-interface.js'
 import { CHECKSUM_BYTES, setChecksum } from '../storage/stored-row-checksum.js'
 import { SPACE, keyOfNumber, replyKey } from '../keyspaces.js'
 import type { Due } from './deadline-heap.js'
+import { RepliesByNumber } from './replies-by-number.js'
 
 export class Reply {
   readonly session: Session
@@ -56,7 +57,7 @@ export class Session implements Due {
   sortedBy = 0
   /** The client has finished all calls with numbers below this one. */
   done = 1
-  readonly replies = new RecyclingMap<number, Reply>()
+  readonly replies = new RepliesByNumber<Reply>()
   replyBytes = 0
   stored = false
   dirty = false

@@ -13,7 +13,11 @@ function filled(...numbers: number[]) {
   const sessions = new Sessions(NO_STORE)
   const session = sessions.open(1, 1_000, 'ana', 0)
   for (const number of numbers) sessions.keep(session, number, 7, answer(10))
-  const kept = () => [...session.replies.keys()]
+  const kept = () =>
+    session.replies
+      .all()
+      .map(({ number }) => number)
+      .sort((a, b) => a - b)
   const collected = () => {
     const batch: RowChange[] = []
     sessions.collect(batch)
@@ -95,7 +99,7 @@ test('a long answer leaves memory when its batch is on the disk, and a short one
   sessions.keep(session, 0, 7, answer(10))
   sessions.keep(session, 1, 7, answer(5_000))
   collected()
-  const [short, long] = [...session.replies.values()]
+  const [short, long] = session.replies.all()
   expect([short?.bytes?.length, long?.bytes?.length]).toEqual([10, 5_000])
   sessions.written()
   expect([short?.bytes?.length, long?.bytes]).toEqual([10, undefined])

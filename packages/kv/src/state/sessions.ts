@@ -4,7 +4,7 @@
 // Law: if a reply was added and removed between two batches, no batch has the reply.
 
 import { assert } from '@latchkey/base'
-import { type GivenAnswer, NumberAnswer } from '../commands/answer-encoding.js'
+import { type GivenAnswer, UnencodedAnswer } from '../commands/answer-encoding.js'
 import { SPACE, keyOfNumber, numberIn, replyKey } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store-interface.js'
 import { rowsOf } from '../storage/scan-rows.js'
@@ -116,14 +116,14 @@ export class Sessions {
     else this.#countOf.set(session.by, left)
     this.#heap.remove(session)
     this.#dirty.delete(session)
-    for (const reply of session.replies.values()) this.#drop(reply)
+    for (const reply of session.replies.all()) this.#drop(reply)
     session.replies.clear()
     if (session.stored) this.#removed.push(keyOfNumber(SPACE.sessions, session.id))
   }
 
   keep(session: Session, number: number, crc: number, answer: GivenAnswer): void {
     const reply = new Reply(session, number, crc, answer)
-    session.replies.set(number, reply)
+    session.replies.add(reply)
     session.replyBytes += reply.size
     this.#pendingBytes += reply.size + REPLY_BYTES
     this.#touched(session)
@@ -139,7 +139,7 @@ export class Sessions {
     if (done - session.done <= replies.size) {
       for (let number = session.done; number < done; number++) this.#forget(session, replies.get(number))
     } else {
-      for (const reply of replies.values()) if (reply.number < done) this.#forget(session, reply)
+      for (const reply of replies.all()) if (reply.number < done) this.#forget(session, reply)
     }
     session.done = done
     this.#touched(session)
@@ -179,7 +179,7 @@ export class Sessions {
       session.dirty = false
       session.stored = true
       batch.push(sessionRow(session))
-      for (const reply of session.replies.values()) if (!reply.stored) this.#collectReply(batch, reply)
+      for (const reply of session.replies.all()) if (!reply.stored) this.#collectReply(batch, reply)
     }
     this.#removed = []
     this.#dirty.clear()
@@ -195,7 +195,8 @@ export class Sessions {
   written(): void {
     for (const reply of this.#inFlight) {
       const { answer } = reply
-      if (reply.dropped || answer === undefined || answer instanceof NumberAnswer) continue
+      const isNumber = answer instanceof UnencodedAnswer && typeof answer.result === 'number'
+      if (reply.dropped || answer === undefined || isNumber) continue
       reply.answer = reply.size > RESIDENT_BYTES ? undefined : ownAnswer(answer.bytes)
     }
     this.#inFlight = []
@@ -205,7 +206,7 @@ export class Sessions {
   *rows(): Iterable<Row> {
     for (const session of this.#byId.values()) {
       yield sessionRow(session)
-      for (const reply of session.replies.values()) yield replyRow(reply, this.bytesOf(reply))
+      for (const reply of session.replies.all()) yield replyRow(reply, this.bytesOf(reply))
     }
   }
 
@@ -230,7 +231,7 @@ export class Sessions {
       const reply = new Reply(session, numberIn(key, 7), crc, ownAnswer(bytes))
       reply.stored = true
       if (reply.size > RESIDENT_BYTES) reply.answer = undefined
-      session.replies.set(reply.number, reply)
+      session.replies.add(reply)
       session.replyBytes += reply.size
     }
   }

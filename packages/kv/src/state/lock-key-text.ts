@@ -1,0 +1,18 @@
+// Rule: converts the key of a lock to text. The rules of one command look up the same key about seven times, so
+// this file remembers the last key and its text.
+//
+// Law: the bytes of a key do not change while a command runs, so the same object has the same text.
+
+import { EMPTY, binary } from '@latchkey/base'
+
+let lastKey = EMPTY
+let lastText = ''
+
+/** Returns the text with one character for each byte, like `binary`. */
+export function keyText(key: Uint8Array): string {
+  if (key !== lastKey) {
+    lastText = binary(key)
+    lastKey = key
+  }
+  return lastText
+}
