@@ -48,11 +48,12 @@ export type HoldChange =
   | readonly [typeof OP.rotate]
   | readonly [typeof OP.proclaim, context: ContextArg]
 
-interface Listener {
-  owner(owner: OwnerResult): void
+export interface AcquisitionListener {
+  answered(owner: OwnerResult): void
   lost(acquisition: Acquisition, error: LatchkeyError): void
 }
 
+const NONE: readonly never[] = []
 /** In ms: the timeout of a request for which no caller waits. */
 const BACKGROUND_TIMEOUT = 5_000
 const TICKET_PAUSE = 100
@@ -68,7 +69,7 @@ const TICKET_PAUSE = 100
  *   time. The handlers of these events store a value and wake the callers, and do nothing else.
  */
 export class Acquisition implements Releasable {
-  readonly id: string
+  #id: string | undefined
   validity: HoldValidity | undefined
   /**
    * The number of successful acquires minus the number of unlocks, as this process counts them. The count in
@@ -77,20 +78,24 @@ export class Acquisition implements Releasable {
   acquires = 0
   readonly #services: LockServices
   readonly #terms: Terms
-  readonly #listener: Listener
-  #mayStillApply: LockCall[] = []
+  readonly #listener: AcquisitionListener
+  #mayStillApply: readonly LockCall[] = NONE
   #grant: OwnerResult | undefined
   #wakers: Set<() => void> | undefined
-  #offQueue: (() => void)[] = []
+  #offQueue: readonly (() => void)[] = NONE
   #queued = false
   #released: Promise<boolean> | undefined
   #ticketRound = 0
 
-  constructor(services: LockServices, terms: Terms, listener: Listener) {
+  constructor(services: LockServices, terms: Terms, listener: AcquisitionListener) {
     this.#services = services
     this.#terms = terms
     this.#listener = listener
-    this.id = services.port.newId()
+  }
+
+  /** Made at its first use, because many acquisitions of lock objects are never used. */
+  get id(): string {
+    return (this.#id ??= this.#services.port.newId())
   }
 
   get mayHaveLeftSomething(): boolean {
@@ -116,7 +121,7 @@ export class Acquisition implements Releasable {
     return this.#send(this.#attempt(context, flow, waits), limit, (answer) => {
       const [owner, queued, obstacle] = answer as TryLockResult
       if (obstacle !== undefined) throw obstacleError(obstacle, this.#terms.key, this.#services.port.decoding)
-      this.#listener.owner(owner)
+      this.#listener.answered(owner)
       this.#queued ||= queued
       if (queued) return 'queued'
       if (!isSuccess(owner)) return this.#refused(validity)
@@ -170,7 +175,7 @@ export class Acquisition implements Releasable {
     const ask = [OP.release, this.#terms.key, this.id, this.validity?.token ?? 0, all] as const
     return this.#send(ask, limit, (answer) => {
       if (all) this.#services.acquisitions.delete(this)
-      this.#listener.owner(answer as OwnerResult)
+      this.#listener.answered(answer as OwnerResult)
       return answer as OwnerResult
     })
   }
@@ -228,7 +233,7 @@ export class Acquisition implements Releasable {
   #send<T>(command: Command, limit: CallLimit, take: (answer: unknown) => T | Promise<T>): Promise<T> {
     const call = this.#services.port.command(command, limit)
     return call.result.then(take, (error: unknown) => {
-      if (mayBeApplied(error)) this.#mayStillApply.push(call)
+      if (mayBeApplied(error)) this.#mayStillApply = [...this.#mayStillApply, call]
       throw error
     })
   }
@@ -239,7 +244,7 @@ export class Acquisition implements Releasable {
 
   async #whenFinal(limit: CallLimit): Promise<void> {
     if ((await limit.wait(this.#allFinal())) === OVER) throw limit.error()
-    this.#mayStillApply = []
+    this.#mayStillApply = NONE
   }
 
   /** Another acquirer has the lock, so a hold that this process still counts as held is lost. */
@@ -284,7 +289,7 @@ export class Acquisition implements Releasable {
     )
     this.acquires++
     this.#grant = undefined
-    this.#listener.owner(owner)
+    this.#listener.answered(owner)
     return 'held'
   }
 
@@ -335,7 +340,7 @@ export class Acquisition implements Releasable {
     this.#queued = false
     this.#ticketRound++
     for (const off of this.#offQueue) off()
-    this.#offQueue.length = 0
+    this.#offQueue = NONE
   }
 
   #granted(owner: OwnerResult): void {

@@ -12,7 +12,14 @@ import {
   kindOfLockKey,
   shownLockKey,
 } from '@latchkey/protocol'
-import { Acquisition, type Attempt, type HoldChange, type Step, type Terms } from './acquisition.js'
+import {
+  Acquisition,
+  type AcquisitionListener,
+  type Attempt,
+  type HoldChange,
+  type Step,
+  type Terms,
+} from './acquisition.js'
 import type { LockServices } from './shared-by-all-acquisitions.js'
 import { CallLimit, OVER, type Over } from './call-deadline-or-abort.js'
 import type { LockObject } from './distributed-lock-interface.js'
@@ -59,18 +66,12 @@ const NO_HOLD: ReadonlySet<ErrorCode> = new Set(['ERR_LOCK_LOST', 'ERR_NOT_OWNER
  * - All requests that change an acquisition are sent one after another (RequestOrder). A loss can happen at
  *   any time.
  */
-export class Holder {
+export class Holder implements AcquisitionListener {
   readonly #services: LockServices
   readonly #terms: HolderTerms
   /** The DistributedLock that the watchdog names in its event for a lost lock. Undefined for other holds. */
   readonly #subject: LockObject | undefined
   readonly #turns = new RequestOrder()
-  readonly #listener = {
-    owner: (owner: OwnerResult) => {
-      this.#last = toKept(owner)
-    },
-    lost: (acquisition: Acquisition, error: LatchkeyError) => this.#lost(acquisition, error),
-  }
   #acquisition: Acquisition
   #loss: Loss | undefined
   #idleSignal: AbortSignal | undefined
@@ -289,10 +290,14 @@ export class Holder {
   }
 
   #newAcquisition(): Acquisition {
-    return new Acquisition(this.#services, this.#terms, this.#listener)
+    return new Acquisition(this.#services, this.#terms, this)
   }
 
-  #lost(acquisition: Acquisition, error: LatchkeyError): void {
+  answered(owner: OwnerResult): void {
+    this.#last = toKept(owner)
+  }
+
+  lost(acquisition: Acquisition, error: LatchkeyError): void {
     const { watchdog } = this.#terms
     if (acquisition.validity !== undefined) this.#services.renewals.remove(acquisition.validity)
     this.#loss = { acquisition, error, reported: false }
