@@ -10,6 +10,7 @@ import {
   PrometheusRule,
   ServiceMonitor,
 } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1'
+import { elementAt } from '@latchkey/base'
 import { connect } from '@latchkey/client'
 import { authority } from '@latchkey/test-chaos/certificates'
 import { latchkey } from '@latchkey/test-chaos/command'
@@ -27,6 +28,8 @@ const FILES = ['latchkey.yaml', 'beside-an-app.yaml', 'metrics.yaml']
 const textOf = (file: string) => readFileSync(join(DEPLOY, 'kubernetes', file), 'utf8')
 const documentsOf = (text: string) =>
   parseAllDocuments(text).map((one) => one.toJS() as { kind: string; apiVersion: string })
+const setOf = (text: string) =>
+  documentsOf(text).find(({ kind }) => kind === 'StatefulSet') as unknown as StatefulSet
 
 const MODELS = {
   Service,
@@ -53,6 +56,20 @@ test('the files are made from the present chart', () => {
     expect([file, textOf(file).split('\n')[1]]).toEqual([file, expect.stringContaining(`(${expected})`)])
 })
 
+/** In MiB. */
+const memoryOf = (text: string): number => Number.parseInt(text, 10) * (text.endsWith('Gi') ? 1_024 : 1)
+
+// Without this law: Kubernetes kills a member that is attacked, although the member keeps all its own limits.
+test('the limit of memory has room for attacks, as docs/operations.md says', () => {
+  const operations = readFileSync(join(DEPLOY, '..', 'docs', 'operations.md'), 'utf8')
+  const forAttacks = Number(/(\d+) MiB of memory for attacks/.exec(operations)?.[1])
+  for (const file of ['latchkey.yaml', 'beside-an-app.yaml']) {
+    const { containers } = setOf(textOf(file)).spec.template.spec
+    const { limits, requests } = elementAt(containers, 0).resources
+    expect(memoryOf(limits.memory) - memoryOf(requests.memory)).toBe(forAttacks)
+  }
+})
+
 test.each(FILES)('%s is valid by the schemas of Kubernetes', (file) => {
   const documents = documentsOf(textOf(file))
   expect(documents.length).toBeGreaterThan(1)
@@ -65,8 +82,6 @@ test.each(FILES)('%s is valid by the schemas of Kubernetes', (file) => {
   }
 })
 
-const setOf = (text: string) =>
-  documentsOf(text).find(({ kind }) => kind === 'StatefulSet') as unknown as StatefulSet
 /** As `helm upgrade --set newCluster=false` makes it. */
 const laterSet = () =>
   setOf(

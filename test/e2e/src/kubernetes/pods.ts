@@ -23,6 +23,7 @@ interface Container {
   readonly env: readonly Variable[]
   readonly ports: readonly { readonly containerPort: number }[]
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[]
+  readonly resources: Readonly<Record<'limits' | 'requests', { readonly memory: string }>>
 }
 export interface StatefulSet {
   readonly metadata: { readonly name: string }
