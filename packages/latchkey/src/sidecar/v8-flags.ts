@@ -6,9 +6,6 @@ import { setFlagsFromString } from 'node:v8'
 /** The major version of V8: 11 in Node 20, 12 in Node 22, 13 in Node 24. */
 const VERSION = Number.parseInt(process.versions.v8, 10)
 
-/** Other versions of V8 ignore `--heap-growing-percent`. */
-export const obeysGrowingPercent = (): boolean => VERSION < 12
-
 /**
  * Between two garbage collections, V8's old heap may grow by 50 % of the objects that survived the last
  * collection. Without the limit, the heap can be several times as large as its live objects, and dead objects
