@@ -1,7 +1,7 @@
 // Rule: converts the key of a lock to text. The rules of one command look up the same key about seven times, so
 // this file remembers the last key and its text.
 //
-// Law: the bytes of a key do not change while a command runs, so the same object has the same text.
+// Law: the bytes of a key never change after its first look-up. So the same object always has the same text.
 
 import { EMPTY, binary } from '@latchkey/base'
 
