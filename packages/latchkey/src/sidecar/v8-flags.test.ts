@@ -1,5 +1,5 @@
 // Test: the flags of V8 in a process that runs only a member. V8 collects its heap of old objects when the
-// heap has grown by half. A function is compiled to simple machine code at its first call, and to fast code
+// heap has grown by half, and the main thread alone collects young objects. A function is compiled to simple machine code at its first call, and to fast code
 // after fewer calls. Flags that the user has set stay.
 
 import { execFile } from 'node:child_process'
@@ -55,6 +55,14 @@ while (calls < 1_000_000 && (%GetOptimizationStatus(sum) & FASTEST_COMPILER) ===
 console.log(JSON.stringify([calls, early, total]))
 `
 
+/** Makes young objects, of which some stay alive, so that V8 collects young objects a few hundred times. */
+const YOUNG = `
+import { setMemberFlags } from './v8-flags.mjs'
+if (process.argv[2] === 'one thread') setMemberFlags()
+const kept = []
+for (let i = 0; i < 8_000_000; i++) kept[i % 50_000] = { i, list: [i, i] }
+`
+
 let root: string
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'latchkey-old-'))
@@ -64,6 +72,7 @@ beforeAll(async () => {
   await build({ configFile: false, logLevel: 'error', build: how })
   await writeFile(join(root, 'main.mjs'), CHILD)
   await writeFile(join(root, 'compiled.mjs'), COMPILED)
+  await writeFile(join(root, 'young.mjs'), YOUNG)
 })
 afterAll(() => rm(root, { recursive: true, force: true }))
 
@@ -83,14 +92,22 @@ async function compiledAt(flags: string[], ...args: string[]): Promise<{ calls: 
   return { calls, first }
 }
 
+/** How many times V8 has collected young objects, and how many times a thread took part in a collection. */
+async function youngCollections(flags: string[], ...args: string[]) {
+  const output = await outputOf('young.mjs', ['--trace-gc', '--trace-parallel-scavenge', ...flags], args)
+  const count = (what: RegExp) => output.split('\n').filter((line) => what.test(line)).length
+  return { collections: count(/ms: Scavenge/), threads: count(/\] scavenge\[/) }
+}
+
 async function printed(script: string, flags: string[], args: string[]): Promise<[number, number]> {
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [
-    ...flags,
-    join(root, script),
-    ...args,
-  ])
+  return JSON.parse(await outputOf(script, flags, args)) as [number, number]
+}
+
+async function outputOf(script: string, flags: string[], args: string[]): Promise<string> {
+  const command = [...flags, join(root, script), ...args]
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, command)
   expect(stderr).toBe('')
-  return JSON.parse(stdout) as [number, number]
+  return stdout
 }
 
 test('the limit keeps the heap small, unless the user has set such a flag', async () => {
@@ -106,4 +123,15 @@ test('a function is compiled at its first call and earlier to fast code, unless 
   expect(early.calls).toBeLessThan(normal.calls)
   expect(early.first).toBe(1)
   expect(await compiledAt(['--no-flush-bytecode'], 'early')).toEqual(normal)
+})
+
+test('the main thread alone collects young objects, unless the user has set such a flag', async () => {
+  for (const several of [
+    await youngCollections([]),
+    await youngCollections(['--parallel-scavenge'], 'one thread'),
+  ])
+    expect(several.threads).toBeGreaterThan(several.collections)
+  const alone = await youngCollections([], 'one thread')
+  expect(alone.collections).toBeGreaterThan(20)
+  expect(alone.threads).toBe(alone.collections)
 })

@@ -15,6 +15,15 @@ const VERSION = Number.parseInt(process.versions.v8, 10)
 const SMALL_OLD_HEAP = '--heap-growing-percent=50'
 
 /**
+ * The main thread collects young objects alone. By default, up to four more threads take part, on any number of
+ * cores. The heap of young objects is small, so each collection takes only one or two milliseconds, and the
+ * threads take more processor time than they save. On two cores, a put took 15 % less processor time with this
+ * flag. V8 reads the flag before each collection. Other flags about the threads of the collector may not be
+ * set in a running process: V8 may then stop the process.
+ */
+const YOUNG_OBJECTS_IN_MAIN_THREAD = '--no-parallel-scavenge'
+
+/**
  * With these flags, V8 compiles a function to simple machine code at its first call, and to fast machine code
  * after fewer calls than by default. V8 also keeps the code of functions that are seldom called. Without the
  * flags, a member with ten calls per second runs slow code for minutes. If V8 compiled to fast machine code
@@ -31,14 +40,17 @@ const EARLY_COMPILATION = [
 ]
 
 /**
- * The flags by which a user sets the growth of the old heap (GROWTH) or the compilation (COMPILATION). The
- * member sets no flag of a group in which the user has set one.
+ * The flags by which a user sets the growth of the old heap (GROWTH), the threads that collect young objects
+ * (THREADS), or the compilation (COMPILATION). The member sets no flag of a group in which the user has set
+ * one.
  */
 const GROWTH = /heap-growing-percent|old-space-size/
+const THREADS = /--(no-?)?parallel-scavenge|single-threaded/
 const COMPILATION = /flush-bytecode|sparkplug|interrupt-budget|invocation-count|invocations-after/
 
 export function setMemberFlags(): void {
   const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ').replaceAll('_', '-')
   if (!GROWTH.test(given)) setFlagsFromString(SMALL_OLD_HEAP)
+  if (!THREADS.test(given)) setFlagsFromString(YOUNG_OBJECTS_IN_MAIN_THREAD)
   if (!COMPILATION.test(given)) for (const flag of EARLY_COMPILATION) setFlagsFromString(flag)
 }
