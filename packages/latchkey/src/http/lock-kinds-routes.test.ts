@@ -74,15 +74,15 @@ test('the list of locks tells who holds each and who waits in which order; pages
   expect((await http.send('POST', '/v1/locks/b:forceRelease')).body).toEqual({ released: 3 })
 })
 
-// Without this law: one small page costs as much as the list of all locks.
-test('a page of the list reads the holds of that page, and one hold more', async () => {
-  const answers: unknown[][] = []
-  const watched = await httpMember(undefined, (member) => ({
+/** Starts a member that counts the rows in the answer of each read of its routes. */
+async function memberCountingRows() {
+  const counts: number[] = []
+  const counting = await httpMember(undefined, (member) => ({
     actAs: (who) => {
       const by = member.actAs(who)
       const read: LockPort['read'] = async (given, options) => {
         const answer = await by.lockPort.read(given, options)
-        answers.push(answer as unknown[])
+        counts.push((answer as unknown[]).length)
         return answer
       }
       return Object.assign(Object.create(by), {
@@ -90,19 +90,44 @@ test('a page of the list reads the holds of that page, and one hold more', async
       })
     },
   }))
-  const keys = Array.from({ length: 40 }, (_, i) => `many/${i + 10}`)
-  await watched.send('POST', '/v1/locks:acquireAll', { id: 'all', keys, lease: '1h' })
+  return { counts, counting }
+}
+
+/** Reads all pages of a list with seven rows a page, and resolves to the names of the rows. */
+async function readByPages({ send }: HttpMember, list: 'locks' | 'latches' | 'barriers', prefix: string) {
   const seen: unknown[] = []
   let after = ''
   for (let pages = 0; pages < 20; pages++) {
-    const { body } = await watched.send('GET', `/v1/locks?prefix=many/&limit=7${after}`)
-    seen.push(...(body.locks as { key: string }[]).map(({ key }) => key))
+    const { body } = await send('GET', `/v1/${list}?prefix=${prefix}&limit=7${after}`)
+    seen.push(...(body[list] as { key?: string; name?: string }[]).map(({ key, name }) => key ?? name))
     if (body.next === null) break
     after = `&after=${body.next as string}`
   }
-  await watched.close()
+  return seen
+}
+
+// Without this law: one small page costs as much as the list of all locks.
+test('a page of the list reads the holds of that page, and one hold more', async () => {
+  const { counts, counting } = await memberCountingRows()
+  const keys = Array.from({ length: 40 }, (_, i) => `many/${i + 10}`)
+  await counting.send('POST', '/v1/locks:acquireAll', { id: 'all', keys, lease: '1h' })
+  const seen = await readByPages(counting, 'locks', 'many/')
+  await counting.close()
   expect(seen).toEqual(keys)
-  expect(answers.map(({ length }) => length)).toEqual([8, 8, 8, 8, 8, 5])
+  expect(counts).toEqual([8, 8, 8, 8, 8, 5])
+})
+
+test('a watch of many locks checks the right of the caller with a read of at most one hold', async () => {
+  const { counts, counting } = await memberCountingRows()
+  const keys = Array.from({ length: 40 }, (_, i) => `many/${i + 10}`)
+  await counting.send('POST', '/v1/locks:acquireAll', { id: 'all', keys, lease: '1h' })
+  for (const query of ['', '?prefix=many/']) {
+    const watch = await counting.call(`/v1/locks:watch${query}`)
+    expect(watch.status).toBe(200)
+    await watch.body?.cancel()
+  }
+  await counting.close()
+  expect(counts).toEqual([1, 1])
 })
 
 test('an Idempotency-Key is the id of an acquire that has none', async () => {

@@ -127,7 +127,7 @@ const END_OF_LOCKS = Uint8Array.of(0xff, KIND.semaphore)
 export function watchLocks(call: Call): Promise<Reply> {
   const prefix = prefixOf(KIND.lock, bytesOption(call, 'prefix'))
   const end = prefix === null ? END_OF_LOCKS : (prefixEnd(prefix) ?? null)
-  return watched(call, { start: prefix, end }, [READ.lockState, prefix, end])
+  return watched(call, { start: prefix, end }, [READ.lockQuery, prefix, false, false, [null, 0]])
 }
 
 export function watchLock(call: Call, name: Key): Promise<Reply> {
@@ -142,6 +142,10 @@ interface Span {
   readonly end: Key | null
 }
 
+/**
+ * The answer of `read` is not used. If the caller may not read these locks, or if no member leads, the read
+ * fails, and the caller gets the error as an HTTP status.
+ */
 async function watched(call: Call, span: Span, read: Read): Promise<Reply> {
   const renewals = flagOption(call, 'renewals')
   const { lockPort } = call.by
