@@ -19,7 +19,7 @@ const listed = (
 const shown = (rows: readonly LockInfoResult[]) =>
   rows.map(([key, id]) => `${Buffer.from(key).toString('latin1')} ${id}`)
 
-/** The part of the list that the wire type LockPageArg describes, taken from the whole list. */
+/** The part of the list that the wire type ListPageArg describes, taken from the whole list. */
 function partOf(all: readonly LockInfoResult[], after: Uint8Array | null, limit: number) {
   const behind = all.filter(([key]) => after === null || compareBytes(key, after) > 0)
   let end = limit

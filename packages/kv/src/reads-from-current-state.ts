@@ -51,7 +51,7 @@ export function pointRead(state: State, read: PointRead, now: number): unknown {
     case READ.lockState:
       return lockStateOf(state, read[1], read[2])
     case READ.parties:
-      return state.parties.listed(read[1], read[2])
+      return state.parties.listed(read[1], read[2], read[3])
     case READ.party:
       return partyOf(state.parties, read[1], read[2], read[3])
     default:

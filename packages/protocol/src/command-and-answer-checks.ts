@@ -301,7 +301,7 @@ const COMMANDS: Record<number, Check> = {
 }
 
 const read = count('a read')
-const lockPage = places('a page', orNull(lockBound), whole(0, CAPS.pageRows, 'a limit'))
+const listPage = places('a page', orNull(lockBound), whole(0, CAPS.pageRows, 'a limit'))
 const READS: Record<number, Check> = {
   [READ.get]: places('get', read, key),
   [READ.getEntry]: places('getEntry', read, key),
@@ -320,7 +320,7 @@ const READS: Record<number, Check> = {
   ),
   [READ.closeView]: places('closeView', read, count('a view')),
   [READ.sequence]: places('sequence', read, key),
-  [READ.lockQuery]: mayEndWith(lockPage, 'lockQuery', read, orNull(lockBound), flag('queue'), flag('isKey')),
+  [READ.lockQuery]: mayEndWith(listPage, 'lockQuery', read, orNull(lockBound), flag('queue'), flag('isKey')),
   [READ.lockOwner]: places('lockOwner', read, lockKey),
   [READ.ticket]: places('ticket', read, lockKey, holder),
   [READ.revision]: places('revision', read),
@@ -328,7 +328,7 @@ const READS: Record<number, Check> = {
   [READ.lockHistory]: places('lockHistory', read, lockKey),
   [READ.backup]: places('backup', read, count('a view')),
   [READ.party]: places('party', read, partyOf, key, holder),
-  [READ.parties]: places('parties', read, partyOf, lockBound),
+  [READ.parties]: mayEndWith(listPage, 'parties', read, partyOf, lockBound),
 }
 
 const kind = (value: unknown): number | undefined =>

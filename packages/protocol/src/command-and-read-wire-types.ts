@@ -1,7 +1,13 @@
 // Types: commands and reads on the wire. Each is a list that begins with the number of the operation. The log
 // stores commands in this encoding. Reads never enter the log. result-wire-types.ts has the results.
 
-import { PARTY_OP, PARTY_READ, type PartyCommand, type PartyRead } from './latch-and-barrier-operations.js'
+import {
+  type ListPageArg,
+  PARTY_OP,
+  PARTY_READ,
+  type PartyCommand,
+  type PartyRead,
+} from './latch-and-barrier-operations.js'
 
 /** Files and messages contain these numbers. Add new numbers at the end, and never reuse a number. */
 export const OP = {
@@ -267,13 +273,6 @@ export const READ = {
   ...PARTY_READ,
 } as const
 
-/**
- * The part begins after the lock `after`. It ends one row after the lock that has brought the number of rows
- * to `limit`. So the part has all holds of each lock before its last row, and the last row shows that there
- * are more locks.
- */
-export type LockPageArg = readonly [after: Key | null, limit: number]
-
 export type PagePart = 'both' | 'keys' | 'values' | 'revisions'
 
 export type Read =
@@ -312,7 +311,7 @@ export type Read =
       prefix: Key | null,
       queue: boolean,
       isKey: boolean,
-      page?: LockPageArg,
+      page?: ListPageArg,
     ]
   | readonly [read: typeof READ.lockOwner, key: Key]
   | readonly [read: typeof READ.ticket, key: Key, id: string]

@@ -45,14 +45,21 @@ export type PartyCommand =
   /** Moves a party to the session of this command. Answer: a PartyResult. */
   | readonly [op: typeof PARTY_OP.moveParty, ...ticket: PartyTicket]
 
+/**
+ * A part of a list of locks, latches or barriers. The list is sorted by name. The part begins after the name
+ * `after`. The part ends one row after the name that has brought the number of rows to `limit`. So the part
+ * has all rows of each name before its last row, and the last row shows that there are more names.
+ */
+export type ListPageArg = readonly [after: Name | null, limit: number]
+
 export type PartyRead =
   /** Answer: a PartyResult. */
   | readonly [read: typeof PARTY_READ.party, ...ticket: PartyTicket]
   /**
-   * Lists the latches or barriers whose names begin with `prefix`. Answer: LatchInfoResults or
-   * BarrierInfoResults.
+   * Lists the latches or barriers whose names begin with `prefix`. `page` can choose a part of the list.
+   * Answer: LatchInfoResults or BarrierInfoResults.
    */
-  | readonly [read: typeof PARTY_READ.parties, of: PartyOf, prefix: Name]
+  | readonly [read: typeof PARTY_READ.parties, of: PartyOf, prefix: Name, page?: ListPageArg]
 
 /** A latch in a list. With `count` 0 the latch is open. */
 export type LatchInfoResult = readonly [name: Name, count: number, waiters: number]

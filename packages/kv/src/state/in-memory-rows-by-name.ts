@@ -60,6 +60,11 @@ export class NamedRows<T extends Named> {
     if (slot.stored) this.#removed.add(key)
   }
 
+  /** Returns the name of each row as `binary` converts the name to text. */
+  names(): Iterable<string> {
+    return this.#slots.keys()
+  }
+
   *inOrder(): Iterable<T> {
     for (const { row } of this.#slots.values()) yield row
   }

@@ -1,8 +1,14 @@
 // Driver: keeps all latches and barriers, and the parties (waiting calls) at them, in memory. The rows in the
 // store have the same contents.
 
-import { addByKey, assert, compareBytes, copyBytes, deleteByKey, startsWith } from '@latchkey/base'
-import { type BarrierInfoResult, CAPS, type LatchInfoResult, type PartyOf } from '@latchkey/protocol'
+import { EMPTY, addByKey, assert, binary, copyBytes, deleteByKey, fromBinary } from '@latchkey/base'
+import {
+  type BarrierInfoResult,
+  CAPS,
+  type LatchInfoResult,
+  type ListPageArg,
+  type PartyOf,
+} from '@latchkey/protocol'
 import { SPACE, keyOfNumber } from '../keyspaces.js'
 import { BARRIER, LATCH } from '../rules/end-latch-and-barrier-waits.js'
 import type { BarrierRow, PartyRow, PartyTransaction } from '../rules/latch-and-barrier-tables.js'
@@ -11,6 +17,7 @@ import type { Row, RowChange, RowStore } from '../storage/row-store-interface.js
 import { type Due, DueHeap } from './deadline-heap.js'
 import type { Meta } from './meta-row.js'
 import { NamedRows } from './in-memory-rows-by-name.js'
+import { smallest } from './smallest-texts.js'
 import {
   decodeBarrier,
   decodeLatch,
@@ -48,8 +55,8 @@ class WaitPoint {
   }
 }
 
-const byName = (a: { readonly name: Uint8Array }, b: { readonly name: Uint8Array }): number =>
-  compareBytes(a.name, b.name)
+/** The keys of all barriers in `#waitPoints` begin with this text. */
+const BARRIERS = waitPointOf(BARRIER, EMPTY)
 
 export interface PartyCounts {
   readonly latches: number
@@ -140,20 +147,26 @@ export class Parties implements PartyTransaction {
   /**
    * Lists the latches, or the barriers at which a call waits, whose names begin with `prefix`, ordered by
    * name. A barrier without a waiting call is not listed, because its row is kept only for the number of its
-   * next generation.
+   * next generation. With `page`, the method looks at each name, but sorts and returns only the part.
    */
-  listed(of: PartyOf, prefix: Uint8Array): (LatchInfoResult | BarrierInfoResult)[] {
-    const isBelow = ({ name }: { readonly name: Uint8Array }) => startsWith(name, prefix)
-    if (of === LATCH) {
-      const latches = [...this.#latches.inOrder()].filter(isBelow).sort(byName)
-      return latches.map(({ name, count }) => [copyBytes(name), count, this.waitingCount(of, name)])
-    }
-    const waitedAt = [...this.#waitPoints.values()].filter(({ waiting }) => waiting.size > 0)
-    const names = waitedAt.filter(isBelow).sort(byName)
-    const rows = names.flatMap(({ name }) => this.#barriers.get(name) ?? [])
-    return rows.map(({ name, over, parties }) => {
-      return [copyBytes(name), over + 1, parties, this.waitingCount(of, name)]
-    })
+  listed(of: PartyOf, prefix: Uint8Array, page?: ListPageArg): (LatchInfoResult | BarrierInfoResult)[] {
+    const [after, limit] = page ?? [null, Number.POSITIVE_INFINITY]
+    const [start, before] = [binary(prefix), after === null ? undefined : binary(after)]
+    const isWanted = (name: string) => name.startsWith(start) && (before === undefined || name > before)
+    const names = of === LATCH ? this.#latches.names() : this.#waitedBarriers()
+    return smallest(names, limit + 1, isWanted).map((text) => this.#info(of, fromBinary(text)))
+  }
+
+  *#waitedBarriers(): Iterable<string> {
+    for (const [key, { waiting }] of this.#waitPoints)
+      if (waiting.size > 0 && key.startsWith(BARRIERS)) yield key.slice(BARRIERS.length)
+  }
+
+  #info(of: PartyOf, name: Uint8Array): LatchInfoResult | BarrierInfoResult {
+    const waiters = this.waitingCount(of, name)
+    if (of === LATCH) return [name, this.latch(name) as number, waiters]
+    const { over, parties } = this.barrier(name) as BarrierRow
+    return [name, over + 1, parties, waiters]
   }
 
   // ---- Parties

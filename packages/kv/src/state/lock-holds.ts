@@ -7,7 +7,7 @@
 
 import { RecyclingMap, addByKey, deleteByKey } from '@latchkey/base'
 import { type HoldRow, type SharedHolds, overAt, reclaimAt } from '@latchkey/lock'
-import type { LockPageArg } from '@latchkey/protocol'
+import type { ListPageArg } from '@latchkey/protocol'
 import { SPACE, keyOfBinary, keyOfNumber } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store-interface.js'
 import { rowsOf } from '../storage/scan-rows.js'
@@ -17,6 +17,7 @@ import { keyText } from './lock-key-text.js'
 import { decodeHold, decodeSharedHold, encodeHold, keptHold } from './lock-rows.js'
 import type { LockCounts } from './lock-counts.js'
 import { SharedHoldsOf } from './shared-holds.js'
+import { smallest } from './smallest-texts.js'
 
 class Hold implements Due {
   readonly key: string
@@ -47,23 +48,6 @@ function rowOf(hold: Hold): Row {
 
 const byKey = (a: Hold, b: Hold) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.row.arrival - b.row.arrival)
 const byDue = (a: Hold, b: Hold) => a.due - b.due || byKey(a, b)
-
-/**
- * Returns the smallest wanted keys in their order. At most 2 * `count` keys are kept at a time. Most keys are
- * greater than the kept keys, and are not passed to `isWanted`.
- */
-function smallest(keys: Iterable<string>, count: number, isWanted: (key: string) => boolean): string[] {
-  let kept: string[] = []
-  let end: string | undefined
-  for (const key of keys) {
-    if ((end !== undefined && key > end) || !isWanted(key)) continue
-    kept.push(key)
-    if (kept.length < 2 * count) continue
-    kept = kept.sort().slice(0, count)
-    end = kept[count - 1]
-  }
-  return kept.sort().slice(0, count)
-}
 
 export class Holds {
   readonly #byKey = new RecyclingMap<string, Hold>()
@@ -285,7 +269,7 @@ export class Holds {
    * Returns a part of the listed holds with that prefix, in the order of `withPrefix`. The method looks at
    * each key, but sorts and returns only the part.
    */
-  page(prefix: string, [after, limit]: LockPageArg, isListed: (row: HoldRow) => boolean): HoldRow[] {
+  page(prefix: string, [after, limit]: ListPageArg, isListed: (row: HoldRow) => boolean): HoldRow[] {
     const start = after === null ? undefined : keyText(after)
     const isWanted = (key: string) =>
       key.startsWith(prefix) && (start === undefined || key > start) && this.#rowsAt(key).some(isListed)

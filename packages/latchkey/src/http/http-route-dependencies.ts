@@ -32,10 +32,10 @@ export interface CallerStore
   readonly status: ClusterCalls['status']
   readonly sessions: ClusterCalls['sessions']
   readonly transferLeadership: ClusterCalls['transferLeadership']
-  readonly latches: Pick<Latches, 'create' | 'countDown' | 'wait' | 'remove' | 'query'>
-  readonly barriers: Pick<Barriers, 'enter' | 'query'>
+  readonly latches: Pick<Latches, 'create' | 'countDown' | 'wait' | 'remove'>
+  readonly barriers: Pick<Barriers, 'enter'>
   readonly semaphores: Pick<Semaphores<As>, 'resize'>
-  /** Acquires locks under ids that HTTP callers choose. */
+  /** Acquires locks under ids that HTTP callers choose, and reads lists page by page. */
   readonly lockPort: LockPort
   /** Reads large results page by page. */
   readonly engine: Engine

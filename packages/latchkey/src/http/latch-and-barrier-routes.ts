@@ -1,39 +1,54 @@
 // Door: the routes for latches (countdown latches) and barriers. A latch opens when it has been counted down
 // to zero. At a barrier, callers wait for each other.
 
-import { compareBytes } from '@latchkey/base'
-import { DEFAULT_TIMEOUT } from '@latchkey/protocol'
+import { EMPTY } from '@latchkey/base'
+import {
+  type BarrierInfoResult,
+  DEFAULT_TIMEOUT,
+  type LatchInfoResult,
+  PARTY_OF,
+  type PartyOf,
+  READ,
+  type Read,
+} from '@latchkey/protocol'
 import { keyJson, problem } from './http-status-of-errors.js'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
-import { afterOption, bytesOption, callOptions, limitOption, nextOf } from './request-headers-and-query.js'
+import {
+  afterOption,
+  bytesOption,
+  callOptions,
+  limitOption,
+  limits,
+  nextOf,
+} from './request-headers-and-query.js'
 
 export async function listLatches(call: Call): Promise<Reply> {
-  const all = await call.by.latches.query(bytesOption(call, 'prefix') ?? '', listed(call))
-  const { rows, next } = pageOf(call, all)
-  return { status: 200, body: { latches: rows.map(named), next } }
+  const { rows, next } = await pageOf<LatchInfoResult>(call, PARTY_OF.latch)
+  const latches = rows.map(([name, count, waiters]) => ({ ...keyJson(name, 'name'), count, waiters }))
+  return { status: 200, body: { latches, next } }
 }
 
 export async function listBarriers(call: Call): Promise<Reply> {
-  const all = await call.by.barriers.query(bytesOption(call, 'prefix') ?? '', listed(call))
-  const { rows, next } = pageOf(call, all)
-  return { status: 200, body: { barriers: rows.map(named), next } }
+  const { rows, next } = await pageOf<BarrierInfoResult>(call, PARTY_OF.barrier)
+  const barriers = rows.map(([name, generation, parties, waiters]) => ({
+    ...keyJson(name, 'name'),
+    generation,
+    parties,
+    waiters,
+  }))
+  return { status: 200, body: { barriers, next } }
 }
 
-const listed = (call: Call) => ({ ...callOptions(call), as: 'bytes' }) as const
-const named = <Row extends { readonly name: Uint8Array }>({ name, ...row }: Row): object => ({
-  ...keyJson(name, 'name'),
-  ...row,
-})
-
-function pageOf<Row extends { readonly name: Uint8Array }>(call: Call, all: readonly Row[]) {
-  const after = afterOption(call)
+/** The member reads only the rows of the page, and one row more. */
+async function pageOf<Row extends LatchInfoResult | BarrierInfoResult>(call: Call, of: PartyOf) {
   const limit = limitOption(call)
-  const behind = after === undefined ? all : all.filter(({ name }) => compareBytes(name, after) > 0)
-  const rows = behind.slice(0, limit)
-  const last = rows.at(-1)
-  const next = last !== undefined && behind.length > limit ? nextOf(last.name) : null
-  return { rows, next }
+  const page = [afterOption(call) ?? null, limit] as const
+  const read: Read = [READ.parties, of, bytesOption(call, 'prefix') ?? EMPTY, page]
+  const found = (await call.by.lockPort.read(read, limits(call))) as Row[]
+  const rows = found.slice(0, limit)
+  const last = found.length > limit ? rows.at(-1) : undefined
+  return { rows, next: last === undefined ? null : nextOf(last[0]) }
 }
 
 export async function createLatch(call: Call, name: Uint8Array): Promise<Reply> {

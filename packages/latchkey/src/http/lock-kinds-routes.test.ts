@@ -117,6 +117,25 @@ test('a page of the list reads the holds of that page, and one hold more', async
   expect(counts).toEqual([8, 8, 8, 8, 8, 5])
 })
 
+test('a page of latches or barriers reads the rows of that page, and one row more', async () => {
+  const { counts, counting } = await memberCountingRows()
+  const names = Array.from({ length: 40 }, (_, i) => `many/${i + 10}`)
+  const { latches, barriers } = counting.member.store
+  for (const name of names) await latches.create(name, 1)
+  expect(await readByPages(counting, 'latches', 'many/')).toEqual(names)
+  expect(counts.splice(0)).toEqual([8, 8, 8, 8, 8, 5])
+
+  const giveUp = new AbortController()
+  const waits = names.map((name) => barriers.enter(name, { parties: 2, signal: giveUp.signal }))
+  const ends = Promise.allSettled(waits)
+  await expect.poll(async () => (await barriers.query('many/')).length, { interval: 5 }).toBe(names.length)
+  expect(await readByPages(counting, 'barriers', 'many/')).toEqual(names)
+  expect(counts).toEqual([8, 8, 8, 8, 8, 5])
+  giveUp.abort()
+  await ends
+  await counting.close()
+})
+
 test('a watch of many locks checks the right of the caller with a read of at most one hold', async () => {
   const { counts, counting } = await memberCountingRows()
   const keys = Array.from({ length: 40 }, (_, i) => `many/${i + 10}`)

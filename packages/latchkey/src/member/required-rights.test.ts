@@ -232,6 +232,7 @@ const READS: readonly (readonly [keyof typeof READ, Read, Right, string])[] = [
   ['party', [READ.party, 0, k('l'), 'me'], 'write', ' |  | l | '],
   ['parties', [READ.parties, 0, k('')], 'read', ' |  |  | null..null'],
   ['parties', [READ.parties, 1, k('l/')], 'read', ' |  |  | l/..l0'],
+  ['parties', [READ.parties, 0, k('l/'), [k('m'), 9]], 'read', ' |  |  | l/..l0'],
   ['revision', [READ.revision], 'read', ' |  |  | '],
   ['backup', [READ.backup, 0], 'admin', ' | null..null |  | null..null'],
 ]
