@@ -77,6 +77,17 @@ onEveryStore((at) => {
     await watch.end()
   })
 
+  test('K65: a proclaim of the present value is no change, so observers get no event', async () => {
+    await using leadership = await at.store.elections.campaign(at.key(), { value: 'one' })
+    const watch = observed(at.other, at.key())
+    await until(() => watch.seen.length === 1)
+    for (const value of ['one', 'two', 'two', 'three', utf8('three')]) await leadership.proclaim(value)
+    await leadership.resign()
+    await until(() => watch.seen.at(-1) === 'vacant')
+    expect(watch.seen).toEqual(['elected one', 'proclaimed two', 'proclaimed three', 'vacant'])
+    await watch.end()
+  })
+
   test('a wait that is over is ERR_TIMEOUT with the leader as holder; an abort leaves the queue', async () => {
     await using leadership = await at.store.elections.campaign(at.key())
     await unlessStalled(TOLD_WITHIN, () =>

@@ -12,6 +12,7 @@
 //   NOT_HELD or NOT_OWNER.
 // - Two rotations of one hold follow each other. The token of the second rotation is in force.
 
+import { equalBytes } from '@latchkey/base'
 import type { ContextArg, OwnerResult } from '@latchkey/protocol'
 import { CODE, acquired, inForce, isSame, notHeld, notOwner } from './hold-checks-and-answers.js'
 import { holdOf, holderOf } from './lock-reads.js'
@@ -49,7 +50,11 @@ export function downgrade(tx: LockTransaction, key: Uint8Array, id: string, toke
   })
 }
 
-/** In an election, the context of the hold is the value that the leader proclaims. */
+/**
+ * In an election, the context of the hold is the value that the leader proclaims. If the leader proclaims its
+ * present value again, no event happens. Without this law: the answer to a proclaim over HTTP is lost, the
+ * leader repeats the request, and each observer gets a second event for one change.
+ */
 export function proclaim(
   tx: LockTransaction,
   key: Uint8Array,
@@ -60,10 +65,13 @@ export function proclaim(
   return changeOwn(tx, key, id, token, (row) => {
     const changed = { ...row, context }
     tx.putHold(changed)
-    tx.happened('proclaimed', changed)
+    if (!isSameContext(row.context, context)) tx.happened('proclaimed', changed)
     return changed
   })
 }
+
+const isSameContext = (a: ContextArg, b: ContextArg): boolean =>
+  a instanceof Uint8Array && b instanceof Uint8Array ? equalBytes(a, b) : a === b
 
 export function rotate(tx: LockTransaction, key: Uint8Array, id: string, token: number): OwnerResult {
   return changeOwn(tx, key, id, token, (row) => {
