@@ -44,11 +44,6 @@ export class RecyclingMap<Key, Value> {
     return this.#map.has(key)
   }
 
-  clear(): void {
-    this.#map = new Map()
-    this.#deleted = 0
-  }
-
   /**
    * Returns the values in the order of insertion. During the iteration the caller may delete entries that
    * were already returned.
