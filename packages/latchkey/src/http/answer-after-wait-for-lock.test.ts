@@ -4,8 +4,8 @@
 import type { LockPort } from '@latchkey/lock'
 import { type Read, READ } from '@latchkey/protocol'
 import { ManualClock } from '@latchkey/raft/memory'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type HttpMember, httpMember } from './testing/http-member.js'
+import { expect, test } from 'vitest'
+import { httpMemberOfFile } from './testing/http-member.js'
 
 const clock = new ManualClock()
 const HOUR = 3_600_000
@@ -25,23 +25,16 @@ const portOf = (lockPort: LockPort): LockPort => {
   return Object.assign(Object.create(lockPort), { clock, read, onGranted }) as LockPort
 }
 
-let http: HttpMember
-beforeAll(async () => {
-  const tokens = [
-    { token: 'all', rights: ['read', 'write', 'admin'] as const },
-    { token: 'writer', rights: ['write'] as const },
-  ]
-  http = await httpMember({ tokens }, (member) => ({
-    actAs: (who) => {
-      const by = member.actAs(who)
-      return Object.assign(Object.create(by), { lockPort: portOf(by.lockPort) })
-    },
-  }))
-})
-afterAll(async () => {
-  expect(http.faults).toEqual([])
-  await http.close()
-})
+const tokens = [
+  { token: 'all', rights: ['read', 'write', 'admin'] as const },
+  { token: 'writer', rights: ['write'] as const },
+]
+const http = httpMemberOfFile({ tokens }, (member) => ({
+  actAs: (who) => {
+    const by = member.actAs(who)
+    return Object.assign(Object.create(by), { lockPort: portOf(by.lockPort) })
+  },
+}))
 
 const post = (path: string, body: object, token = 'all') =>
   http.send('POST', `/v1/${path}`, body, { authorization: `Bearer ${token}` })

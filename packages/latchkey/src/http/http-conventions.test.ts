@@ -2,22 +2,18 @@
 // query, bodies that end early, and the answers to wrong requests.
 
 import { connect as dial } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type HttpMember, httpMember } from './testing/http-member.js'
+import { expect, test } from 'vitest'
+import { httpMemberOfFile } from './testing/http-member.js'
 
 const PAGE = 'https://ok.example'
 const seen: string[] = []
-let http: HttpMember
 let ready = true
 
-beforeAll(async () => {
-  http = await httpMember(undefined, () => ({
-    isReady: () => ready,
-    origins: new Set([PAGE]),
-    observe: (route, status) => void seen.push(`${route} ${status}`),
-  }))
-})
-afterAll(() => http.close())
+const http = httpMemberOfFile(undefined, () => ({
+  isReady: () => ready,
+  origins: new Set([PAGE]),
+  observe: (route, status) => void seen.push(`${route} ${status}`),
+}))
 
 const call = (path: string, method = 'GET', headers: Record<string, string> = {}, body?: string) =>
   fetch(http.url + path, { method, headers, ...(body === undefined ? {} : { body }) })

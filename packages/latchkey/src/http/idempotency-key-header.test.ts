@@ -1,21 +1,14 @@
 // Test: a repeated write with the same Idempotency-Key happens once and gets the same answer.
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type HttpMember, httpMember } from './testing/http-member.js'
+import { expect, test } from 'vitest'
+import { httpMemberOfFile } from './testing/http-member.js'
 
-let http: HttpMember
-beforeAll(async () => {
-  http = await httpMember({
-    tokens: [
-      { token: 'all', rights: ['read', 'write', 'admin'] },
-      { token: 'writer', rights: ['write'] },
-      { token: 'limited', rights: ['read', 'write'], keys: ['mine/'], locks: ['mine/'] },
-    ],
-  })
-})
-afterAll(async () => {
-  expect(http.faults).toEqual([])
-  await http.close()
+const http = httpMemberOfFile({
+  tokens: [
+    { token: 'all', rights: ['read', 'write', 'admin'] },
+    { token: 'writer', rights: ['write'] },
+    { token: 'limited', rights: ['read', 'write'], keys: ['mine/'], locks: ['mine/'] },
+  ],
 })
 
 const as = (token: string, key: string, more: Record<string, string> = {}) => ({

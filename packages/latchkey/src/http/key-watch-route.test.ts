@@ -1,17 +1,10 @@
 // Test: watches over HTTP as server-sent events, with a real member in memory.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventsOf, type HeardEvent, type HttpMember, httpMember } from './testing/http-member.js'
+import { describe, expect, test } from 'vitest'
+import { eventsOf, type HeardEvent, httpMember, httpMemberOfFile } from './testing/http-member.js'
 
-let http: HttpMember
-beforeAll(async () => {
-  http = await httpMember({
-    tokens: ['all', { token: 'some', rights: ['read', 'write'], keys: ['in/'], locks: ['in/'] }],
-  })
-})
-afterAll(async () => {
-  expect(http.faults).toEqual([])
-  await http.close()
+const http = httpMemberOfFile({
+  tokens: ['all', { token: 'some', rights: ['read', 'write'], keys: ['in/'], locks: ['in/'] }],
 })
 
 const ALL = { authorization: 'Bearer all' }

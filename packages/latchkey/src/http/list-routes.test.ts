@@ -3,18 +3,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { open, restore } from '../open/index.js'
-import { type HttpMember, httpMember } from './testing/http-member.js'
+import { httpMemberOfFile } from './testing/http-member.js'
 
-let http: HttpMember
-beforeAll(async () => {
-  http = await httpMember()
-})
-afterAll(async () => {
-  expect(http.faults).toEqual([])
-  await http.close()
-})
+const http = httpMemberOfFile()
 
 type Entry = { key?: string; keyBase64?: string; value?: Record<string, unknown>; modRevision?: number }
 const list = async (query: string) => (await http.send('GET', `/v1/kv?${query}`)).body

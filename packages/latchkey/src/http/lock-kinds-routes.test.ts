@@ -1,18 +1,11 @@
 // Test: lists of locks, forced release, semaphores and elections over HTTP, with a real member in memory.
 
 import type { LockPort } from '@latchkey/lock'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { TOLD_WITHIN, unlessStalled } from '../contract/testing/small-test-functions.js'
-import { type HttpMember, httpMember } from './testing/http-member.js'
+import { type HttpMember, httpMember, httpMemberOfFile } from './testing/http-member.js'
 
-let http: HttpMember
-beforeAll(async () => {
-  http = await httpMember()
-})
-afterAll(async () => {
-  expect(http.faults).toEqual([])
-  await http.close()
-})
+const http = httpMemberOfFile()
 
 const post = (path: string, body: object, headers?: Record<string, string>) =>
   http.send('POST', `/v1/${path}`, body, headers)

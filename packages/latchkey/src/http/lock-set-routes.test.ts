@@ -2,17 +2,10 @@
 
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type HttpMember, httpMember } from './testing/http-member.js'
+import { expect, test } from 'vitest'
+import { httpMemberOfFile } from './testing/http-member.js'
 
-let http: HttpMember
-beforeAll(async () => {
-  http = await httpMember()
-})
-afterAll(async () => {
-  expect(http.faults).toEqual([])
-  await http.close()
-})
+const http = httpMemberOfFile()
 
 const post = (path: string, body: object, headers?: Record<string, string>) =>
   http.send('POST', `/v1/${path}`, body, headers)

@@ -1,18 +1,11 @@
 // Test: every HTTP route that changes something, with the header Idempotency-Key. The test sends each request
 // twice. The second request must change nothing, or the route must refuse the header.
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type HttpMember, httpMember } from './testing/http-member.js'
+import { expect, test } from 'vitest'
+import { httpMemberOfFile } from './testing/http-member.js'
 import { ROUTE_IDS, type RouteId, routeAt } from './route-table.js'
 
-let http: HttpMember
-beforeAll(async () => {
-  http = await httpMember()
-})
-afterAll(async () => {
-  expect(http.faults).toEqual([])
-  await http.close()
-})
+const http = httpMemberOfFile()
 
 /** One request, as the path and the body. The fencing token of `prepare` may be a part of the body. */
 interface Request {

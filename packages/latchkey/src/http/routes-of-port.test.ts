@@ -3,28 +3,24 @@
 
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type HttpMember, httpMember } from './testing/http-member.js'
+import { describe, expect, test } from 'vitest'
+import { httpMemberOfFile } from './testing/http-member.js'
 import { ROUTE_EXAMPLES } from './testing/route-examples.js'
 
-let http: HttpMember
 let ready = true
 let warning: string | undefined
 
-beforeAll(async () => {
-  const auth = {
-    tokens: [
-      { token: 'reader', rights: ['read'] as const },
-      { token: 'writer', rights: ['read', 'write'] as const },
-    ],
-  }
-  http = await httpMember(auth, () => ({
-    isReady: () => ready,
-    warning: () => warning,
-    origins: new Set(['https://ok.example']),
-  }))
-})
-afterAll(() => http.close())
+const auth = {
+  tokens: [
+    { token: 'reader', rights: ['read'] as const },
+    { token: 'writer', rights: ['read', 'write'] as const },
+  ],
+}
+const http = httpMemberOfFile(auth, () => ({
+  isReady: () => ready,
+  warning: () => warning,
+  origins: new Set(['https://ok.example']),
+}))
 
 type Init = {
   method?: string

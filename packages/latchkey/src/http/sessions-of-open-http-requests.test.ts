@@ -3,22 +3,15 @@
 
 import { ManualClock } from '@latchkey/raft/memory'
 import { type Command, KIND, LatchkeyError, lockKeyOf, OP, type TicketArg } from '@latchkey/protocol'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { CallerSessions } from './sessions-of-open-http-requests.js'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { routeAt } from './route-table.js'
-import { eventsOf, type HeardEvent, type HttpMember, httpMember } from './testing/http-member.js'
+import { eventsOf, type HeardEvent, httpMember, httpMemberOfFile } from './testing/http-member.js'
 
 const LIMITED = { rights: ['read', 'write'] as const, keys: ['in/'], locks: ['in/'] }
-let http: HttpMember
-beforeAll(async () => {
-  http = await httpMember({
-    tokens: ['all', { token: 'some', ...LIMITED }, { token: 'reader', rights: ['read'] }],
-  })
-})
-afterAll(async () => {
-  expect(http.faults).toEqual([])
-  await http.close()
+const http = httpMemberOfFile({
+  tokens: ['all', { token: 'some', ...LIMITED }, { token: 'reader', rights: ['read'] }],
 })
 
 const as = (token: string) => ({ authorization: `Bearer ${token}` })

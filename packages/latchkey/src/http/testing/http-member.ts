@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { type OpenedMember, openMember } from '../../open/index.js'
 import type { AuthOptions } from '../../member/identity-and-rights.js'
 import type { HttpPorts } from '../http-route-dependencies.js'
@@ -86,6 +87,20 @@ export async function httpMember(
       await member.store.close()
     },
   }
+}
+
+/**
+ * Starts a member before the tests of a file, and closes the member after these tests. The returned object
+ * gets its fields before the first test begins. The file fails if a route had a bug.
+ */
+export function httpMemberOfFile(...options: Parameters<typeof httpMember>): HttpMember {
+  const http = {} as HttpMember
+  beforeAll(async () => void Object.assign(http, await httpMember(...options)))
+  afterAll(async () => {
+    await http.close()
+    expect(http.faults).toEqual([])
+  })
+  return http
 }
 
 const DOCUMENT = openApiDocument('0.0.0') as {
