@@ -10,6 +10,7 @@ import {
   OP,
   OWNER_CODES,
   type OwnerResult,
+  READ,
   type RenewResult,
   type ShareArg,
 } from '@latchkey/protocol'
@@ -21,6 +22,7 @@ import { SimulatedRowStorage } from './storage/simulated-row-store.js'
 import { writeBackup } from './testing/write-backup-to-file.js'
 import { Folders } from './testing/temporary-folders.js'
 import { applyAll, newMachine } from './testing/apply-entries-and-hash-rows.js'
+import { show } from './testing/results-as-text.js'
 import { drawWorkload } from './testing/random-commands.js'
 import { MEMBERS, World, k } from './testing/state-machine-with-own-log.js'
 
@@ -164,6 +166,48 @@ test('every kind is there after a restart, in a snapshot, and in a backup withou
   expect(restored.openSessions.lockFigures).toMatchObject({ held: HELD, waiting: none, permits: 4 })
   for (const space of ['holds', 'shared', 'semaphores'])
     expect(restored.stateHash().spaces[space]).toBe(before.spaces[space])
+})
+
+test('A10: a set is granted to an id that already has one of its locks: after the release and a restart, both are free', async () => {
+  const w = await World.open()
+  const tryLock = (key: string, id: string, more: readonly unknown[] = []) =>
+    [OP.tryLock, k(key), null, false, id, 60_000, 0, null, null, ...more] as unknown as Command
+  await w.one(tryLock('m', 'other'))
+  const set: Command = [
+    OP.tryLockAll,
+    'me',
+    [
+      [k('l'), 1],
+      [k('m'), 1],
+    ],
+    null,
+    60_000,
+    null,
+    0,
+  ]
+  await w.one(set)
+  await w.one(tryLock('l', 'me', [[1, 0]]))
+  await w.machine.flush()
+  await w.one([OP.release, k('m'), 'other', 0, true])
+  const holders = () =>
+    (show(w.machine.read([READ.lockQuery, null, false, false])) as unknown[][]).map(([key, id]) => [key, id])
+  expect(holders()).toEqual([
+    ['l', 'me'],
+    ['m', 'me'],
+  ])
+  await w.machine.flush()
+  await w.one([
+    OP.releaseAll,
+    [
+      [k('l'), 'me'],
+      [k('m'), 'me'],
+    ],
+  ])
+  const before = w.machine.stateHash()
+  await w.machine.flush()
+  await w.restart()
+  expect(holders()).toEqual([])
+  expect(w.machine.stateHash()).toEqual(before)
 })
 
 test('one command renews holds of every kind', async () => {

@@ -3,6 +3,8 @@
 import { utf8 } from '@latchkey/base'
 import type { HoldRow } from '@latchkey/lock'
 import { expect, test } from 'vitest'
+import { numberIn } from '../keyspaces.js'
+import type { RowChange } from '../storage/row-store-interface.js'
 import { Holds } from './lock-holds.js'
 
 const KEY = utf8('k')
@@ -51,4 +53,32 @@ test('an exclusive hold is no shared one, and each hold in force is counted once
   expect([all.get(KEY)?.id, withToken(1), all.size, held()]).toEqual(['a', undefined, 1, 1])
   all.put(row('a', 2, { permits: 0, session: 2 }))
   expect([all.get(KEY)?.token, all.size, held(), all.countOf(1), all.countOf(2)]).toEqual([2, 1, 1, 0, 1])
+})
+
+test('A10: a shared hold that is granted again has only the row of its new arrival number', () => {
+  const { all, withToken, held } = holds()
+  const keys = () => {
+    const batch: RowChange[] = []
+    all.collect(batch)
+    return batch.map(({ key, value }) => [numberIn(key, 1), value !== undefined])
+  }
+  all.put(row('a', 1))
+  all.put(row('b', 2, { permits: 2 }))
+  expect(keys()).toEqual([
+    [1, true],
+    [2, true],
+  ])
+  all.put(row('a', 3, { permits: 3 }))
+  expect(keys()).toEqual([
+    [1, false],
+    [3, true],
+  ])
+  expect([1, 2, 3].map(withToken)).toEqual([undefined, 'b', 'a'])
+  expect([all.size, held(), all.countOf(1), all.shared(KEY)?.permits, all.shared(KEY)?.first.id]).toEqual([
+    2,
+    2,
+    2,
+    5,
+    'b',
+  ])
 })

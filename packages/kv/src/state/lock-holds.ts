@@ -106,7 +106,7 @@ export class Holds {
 
   /** Adds or replaces the hold. Returns the copy of `row` that this table keeps. */
   put(row: HoldRow): HoldRow {
-    const hold = row.permits === 0 ? this.#exclusive(row.key) : this.#sharedOf(row.key)?.get(row.id)
+    const hold = row.permits === 0 ? this.#exclusive(row.key) : this.#replaceable(row)
     if (hold === undefined) return this.#add(new Hold(keyText(row.key), keptHold(row)))
     this.#unlist(hold)
     const wasOver = hold.over
@@ -125,6 +125,22 @@ export class Holds {
 
   #exclusive(key: Uint8Array): Hold | undefined {
     return this.#last?.row.key === key ? this.#last : this.#byKey.get(keyText(key))
+  }
+
+  /**
+   * Returns the shared hold whose stored row `row` replaces. The key of a stored row is the arrival number, so
+   * a hold of the same id with another arrival number is removed.
+   *
+   * Law: the stored rows are those of the holds in memory. Without this law: a caller waits for a set of
+   * locks, and acquires one of these locks under the same id. The grant of the set replaces the hold in
+   * memory, and both rows stay in the store. The caller releases the set, and one row still stays. After a
+   * restart, the lock is held on this member, and free on the other members.
+   */
+  #replaceable(row: HoldRow): Hold | undefined {
+    const hold = this.#sharedOf(row.key)?.get(row.id)
+    if (hold === undefined || hold.row.arrival === row.arrival) return hold
+    this.delete(hold.row)
+    return undefined
   }
 
   #add(hold: Hold): HoldRow {
