@@ -8,6 +8,7 @@ export {
   memoryLocks,
   type MemoryOptions,
 } from './memory/memory-lock-engine.js'
+export { engineCallTests } from './suite/engine-call-tests.js'
 export { engineHistory, type HistoryOptions, type HistoryReport } from './suite/random-concurrent-calls.js'
 export {
   engineSuite,

@@ -3,7 +3,8 @@
 
 import { newId, systemClock, utf8 } from '@latchkey/base'
 import { uptime } from 'node:os'
-import { afterAll, expect, test } from 'vitest'
+import { engineCallTests } from '@latchkey/locks'
+import { afterAll, describe, expect, test } from 'vitest'
 import { RedisConnection } from './redis-connection.js'
 import { redisLocks } from './index.js'
 import { quorumEngine } from './quorum-locks.js'
@@ -35,39 +36,9 @@ const request = (name: string) => ({
   patience: 60_000,
   before: Number.MAX_SAFE_INTEGER,
 })
-const holdsOf = async (name: string) =>
-  (await engine.query({ prefix: utf8(name), isKey: true, queue: true })).rows
 
-test('EN4: a take whose time is over is LATE, and leaves neither a hold nor a place', async () => {
-  const { now } = await engine.time()
-  expect((await engine.take({ ...request('late'), before: now - 1 })).code).toBe('LATE')
-  expect(await holdsOf('late')).toEqual([])
-  expect((await engine.take(request('late'))).code).toBe('FIRST_TIME')
-  expect((await engine.take({ ...request('late'), before: now - 1 })).code).toBe('LATE')
-  expect((await holdsOf('late'))[0]?.[6]).toBe(0)
-})
-
-test('EN5: who is cancelled leaves the queue, and the next one is first', async () => {
-  const [a, b, c] = [request('cancelled'), request('cancelled'), request('cancelled')]
-  await engine.take(a)
-  await engine.take(b)
-  await engine.take(c)
-  expect(await engine.cancel([b, a])).toMatchObject({ tokens: [0, expect.any(Number)] })
-  expect((await engine.take({ ...b, id: newId(), queues: false })).code).toBe('HELD')
-  expect((await engine.take(c)).code).toBe('FIRST_TIME')
-})
-
-test('contexts and keys of any bytes come back as they were given', async () => {
-  const bytes = Uint8Array.of(0, 255, 39, 92, 10, 37, 13)
-  await engine.take({ ...request('x'), key: bytes, context: bytes })
-  await engine.take({ ...request('x'), key: bytes, context: "a ' \\ 𝄞 \n %d" })
-  await engine.take({ ...request('x'), key: bytes, context: bytes })
-  const { rows } = await engine.query({ prefix: bytes, isKey: true, queue: true })
-  expect([...(rows[0]?.[0] ?? [])]).toEqual([...bytes])
-  expect([...((rows[0]?.[2] ?? []) as Uint8Array)]).toEqual([...bytes])
-  expect(rows[0]?.[8]?.[0]?.[1]).toBe("a ' \\ 𝄞 \n %d")
-  expect([...((rows[0]?.[8]?.[1]?.[1] ?? []) as Uint8Array)]).toEqual([...bytes])
-})
+describe('one server', () => engineCallTests(test, engine))
+describe('a quorum of masters', () => engineCallTests(test, quorum))
 
 test('EN2: tokens rise by the counter where many are given at once, and by the clock where the counter was lost', async () => {
   const tokens: number[] = []

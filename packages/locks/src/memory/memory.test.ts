@@ -4,6 +4,7 @@
 import { newId, systemClock, utf8 } from '@latchkey/base'
 import type { EngineHold } from '@latchkey/lock'
 import { expect, test } from 'vitest'
+import { engineCallTests } from '../suite/engine-call-tests.js'
 import { engineHistory, judgeHolds, type RecordedHold } from '../suite/random-concurrent-calls.js'
 import { engineSuite } from '../suite/engine-suite.js'
 import { LockMemory } from './locks-in-memory.js'
@@ -14,6 +15,7 @@ engineSuite(test, async ({ poll, patience }) => {
   const engine = memoryLocks({ memory, poll, patience })
   return { ...engine, guardedWrite: async (hold) => engine.guard(hold) }
 })
+engineCallTests(test, memoryEngine(memory))
 
 test('an own memory is shared with nobody; an unknown option is a TypeError', async () => {
   await using a = memoryLocks({ as: 'string' })
