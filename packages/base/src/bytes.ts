@@ -32,10 +32,23 @@ export const asBuffer = (bytes: Uint8Array): Buffer =>
   bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /**
+ * The methods behind Buffer.toString. They also take a Uint8Array that is no Buffer. Making a Buffer of such an
+ * array would take longer than reading its text.
+ */
+const native = Buffer.prototype as unknown as Record<
+  'latin1Slice' | 'utf8Slice',
+  (this: Uint8Array, start: number, end: number) => string
+>
+
+/** Bytes that are not UTF-8 become U+FFFD. */
+export const utf8Between = (bytes: Uint8Array, start: number, end: number): string =>
+  native.utf8Slice.call(bytes, start, end)
+
+/**
  * Returns a string with one character for each byte. Comparing two such strings gives the order of their
  * bytes.
  */
-export const binary = (bytes: Uint8Array): string => asBuffer(bytes).toString('latin1')
+export const binary = (bytes: Uint8Array): string => native.latin1Slice.call(bytes, 0, bytes.length)
 export const fromBinary = (key: string): Uint8Array => Buffer.from(key, 'latin1')
 
 /**

@@ -2,11 +2,11 @@ export { Histogram } from './histogram.js'
 export { onAbort } from './abort-signal-listeners.js'
 export { AssertionError, assert, elementAt, lastOf, unreachable } from './assert.js'
 export {
-  EMPTY,
   asBuffer,
   binary,
   compareBytes,
   copyBytes,
+  EMPTY,
   equalBytes,
   fromBinary,
   keyAfter,
@@ -14,6 +14,7 @@ export {
   startsWith,
   text,
   utf8,
+  utf8Between,
 } from './bytes.js'
 export { APART_BYTES, type Apart, withApart } from './uncopied-large-pieces.js'
 export { checksum, checksumTable } from './checksum.js'

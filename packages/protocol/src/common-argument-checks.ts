@@ -35,7 +35,10 @@ export function toKey(value: unknown, name = 'key'): Uint8Array {
   return bytes
 }
 
-export const toKeyCopy = (value: unknown, name = 'key'): Uint8Array => copyBytes(toKey(value, name))
+export function toKeyCopy(value: unknown, name = 'key'): Uint8Array {
+  const key = toKey(value, name)
+  return key === value ? copyBytes(key) : key
+}
 
 /** If `as` is 'bytes' or 'string', the value must be text or bytes. */
 export function toValue(value: unknown, as: As, name = 'value'): Uint8Array {

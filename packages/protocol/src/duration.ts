@@ -24,7 +24,14 @@ export function millis(value: unknown, name: string): number {
   )
 }
 
+/** The last text and its milliseconds. Most programs give the same lease in each call. */
+let lastText = ''
+let lastMillis: number | undefined
+
 function fromText(value: string): number | undefined {
+  if (value === lastText) return lastMillis
   const match = SHAPE.exec(value)
-  return match ? Number(match[1]) * UNITS[match[2] as keyof typeof UNITS] : undefined
+  lastText = value
+  lastMillis = match ? Number(match[1]) * UNITS[match[2] as keyof typeof UNITS] : undefined
+  return lastMillis
 }

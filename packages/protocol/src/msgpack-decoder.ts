@@ -14,7 +14,7 @@
 // - A map with a key that every object has, such as toString, is refused. So a decoded map keeps the methods
 //   that every object has.
 
-import { asBuffer } from '@latchkey/base'
+import { EMPTY, utf8Between } from '@latchkey/base'
 import { CAPS } from './fixed-limits.js'
 
 export class Malformed extends Error {
@@ -23,7 +23,6 @@ export class Malformed extends Error {
 
 const MAX_DEPTH = 16
 
-const NOTHING = Buffer.alloc(0)
 const NO_OPTIONS: UnpackOptions = {}
 /** Some answers to clients contain maps, and some contain more values than a request may. */
 export const OF_ANSWERS: UnpackOptions = { maps: true, most: CAPS.answerValues }
@@ -33,9 +32,9 @@ export const OF_ANSWERS: UnpackOptions = { maps: true, most: CAPS.answerValues }
  */
 const FEW = 32
 
-let source: Buffer = NOTHING
+let source = EMPTY
 /** The ArrayBuffer of `source`, stored here because each access to `source.buffer` is slow. */
-let memory: ArrayBufferLike = NOTHING.buffer
+let memory = EMPTY.buffer
 let offset = 0
 let at = 0
 let depth = 0
@@ -52,7 +51,7 @@ export interface UnpackOptions {
 /** Byte values in the result are views of `bytes`, so a caller must copy the byte values that it keeps. */
 export function unpack(bytes: Uint8Array, options: UnpackOptions = NO_OPTIONS): unknown {
   const { maps = false, most = CAPS.values } = options
-  source = asBuffer(bytes)
+  source = bytes
   memory = source.buffer
   offset = source.byteOffset
   at = 0
@@ -61,8 +60,8 @@ export function unpack(bytes: Uint8Array, options: UnpackOptions = NO_OPTIONS): 
   valuesLeft = most
   const value = read()
   const rest = bytes.length - at
-  source = NOTHING
-  memory = NOTHING.buffer
+  source = EMPTY
+  memory = EMPTY.buffer
   if (rest !== 0) throw new Malformed(`${rest} bytes too many`)
   return value
 }
@@ -181,7 +180,7 @@ function readBytes(length: number): Uint8Array {
 /** Bytes that are not UTF-8 become U+FFFD. All members decode such bytes in the same way. */
 function readText(length: number): string {
   const start = take(length)
-  return source.toString('utf8', start, at)
+  return utf8Between(source, start, at)
 }
 
 /** Refuses a count that is larger than the rest of the bytes, because each value takes at least one byte. */

@@ -2,7 +2,7 @@
 // barriers send their requests.
 
 import type { Clock } from '@latchkey/base'
-import type { LockCall, LockCallOptions, LockPort } from '@latchkey/lock'
+import type { CallListener, LockCall, LockCallOptions, LockPort } from '@latchkey/lock'
 import {
   type As,
   type Command,
@@ -12,7 +12,7 @@ import {
   type Read,
   encodeCommand,
 } from '@latchkey/protocol'
-import type { Call } from '../engine/call.js'
+import type { Call, Convert } from '../engine/call.js'
 import type { Engine } from '../engine/engine.js'
 import type { HoldGuard } from './key-value-calls.js'
 import { lockWatch } from './lock-watch.js'
@@ -40,7 +40,8 @@ export function lockPort(options: LockPortOptions): LockPort {
     decoding,
     closed,
     newId,
-    command: (command, limits = NO_LIMITS) => new CommandCall(engine, command, limits),
+    command: (command, limits = NO_LIMITS, take, listener) =>
+      new CommandCall(engine, command, limits, take, listener),
     read: (read: Read, limits = NO_LIMITS) => engine.read(read, false, limits, same),
     watchLocks: (options) => new WatchIterator(lockWatch(engine, options)),
     onGranted: (key, id, run) => whileWaiting(engine, key, id, run),
@@ -71,17 +72,27 @@ export const partyPort = ({ engine, parties }: PartyPortOptions, port: LockPort)
 const same = (result: unknown) => result
 const NO_LIMITS: LockCallOptions = {}
 
-class CommandCall implements LockCall {
-  readonly result: Promise<unknown>
+class CommandCall<T> implements LockCall<T> {
+  readonly result: Promise<T>
   readonly #engine: Engine
   #call: Call | undefined
   #final: Promise<void> | undefined
 
-  constructor(engine: Engine, command: Command, limits: LockCallOptions) {
+  constructor(
+    engine: Engine,
+    command: Command,
+    limits: LockCallOptions,
+    take: ((answer: unknown) => T | Promise<T>) | undefined,
+    listener: CallListener | undefined,
+  ) {
     this.#engine = engine
     this.result = new Promise((resolve, reject) => {
       const payload = { what: 'command', body: encodeCommand(command) } as const
-      this.#call = engine.start(payload, limits, same, resolve, reject)
+      const failed = (error: unknown) => {
+        listener?.callFailed(this, error)
+        reject(error)
+      }
+      this.#call = engine.start(payload, limits, (take ?? same) as Convert<T>, resolve, failed)
     })
   }
 

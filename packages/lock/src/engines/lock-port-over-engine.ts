@@ -17,7 +17,13 @@ import {
   type CommandOf,
 } from '@latchkey/protocol'
 import { ClusterTimeBound } from '../holding/cluster-time-bound.js'
-import type { LockCall, LockCallOptions, LockPort } from '../holding/lock-port-interface.js'
+import {
+  type CallListener,
+  type LockCall,
+  type LockCallOptions,
+  type LockPort,
+  taken,
+} from '../holding/lock-port-interface.js'
 import type { LockWatchEvent } from '../holding/lock-watch-types.js'
 import { grantedOwner, keptOwner, releasedOwner, takenOwner } from './engine-answer-to-owner.js'
 import { type EngineCall, EngineRequests, type Send } from './engine-requests.js'
@@ -83,7 +89,16 @@ export class EnginePort implements LockPort {
     return this.#requests.unreached
   }
 
-  command(command: Command, options: LockCallOptions = {}): LockCall {
+  command<T = unknown>(
+    command: Command,
+    options: LockCallOptions = {},
+    take?: (answer: unknown) => T | Promise<T>,
+    listener?: CallListener,
+  ): LockCall<T> {
+    return taken(this.#command(command, options), take, listener)
+  }
+
+  #command(command: Command, options: LockCallOptions): LockCall {
     const engine = this.#engine
     switch (command[0]) {
       case OP.tryLock:
@@ -271,12 +286,5 @@ function refusedCall(error: TypeError): LockCall {
   return { result, sent: false, whenFinal: () => Promise.resolve() }
 }
 
-function converted<T>(call: EngineCall<T>, convert: (answer: T) => unknown): LockCall {
-  return {
-    result: call.result.then(convert),
-    get sent() {
-      return call.sent
-    },
-    whenFinal: () => call.whenFinal(),
-  }
-}
+const converted = <T>(call: EngineCall<T>, convert: (answer: T) => unknown): LockCall =>
+  taken(call, convert as (answer: unknown) => unknown)

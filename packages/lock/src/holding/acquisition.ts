@@ -18,7 +18,7 @@ import { NOT_IN_SET } from './indexed-set.js'
 import { type CallLimit, OVER, type Over } from './call-deadline-or-abort.js'
 import { codeOf, isSuccess, obstacleError } from './owner-from-wire-format.js'
 import { lockCommand } from './acquire-command.js'
-import type { LockCall } from './lock-port-interface.js'
+import type { CallListener, LockCall } from './lock-port-interface.js'
 import { waiting } from './waiting-count.js'
 import type { Confirmed } from './renewals.js'
 import { isWorthRetry, mayBeApplied, pause, untilAnswered } from './background-retry.js'
@@ -68,7 +68,7 @@ const TICKET_PAUSE = 100
  * - The requests run one at a time (RequestOrder). A grant, a loss or the end of a wait may arrive at any
  *   time. The handlers of these events store a value and wake the callers, and do nothing else.
  */
-export class Acquisition implements Releasable {
+export class Acquisition implements Releasable, CallListener {
   #id: string | undefined
   validity: HoldValidity | undefined
   /**
@@ -170,8 +170,13 @@ export class Acquisition implements Releasable {
    * Releases one acquire, or all acquires. Before the release of the last acquire, the caller must call
    * `validity.releasing()`, which ends the guarantee of the hold.
    */
-  async release(all: boolean, limit: CallLimit): Promise<OwnerResult> {
-    if (all && this.#mayStillApply.length > 0) await this.#whenFinal(limit)
+  release(all: boolean, limit: CallLimit): Promise<OwnerResult> {
+    if (all && this.#mayStillApply.length > 0)
+      return this.#whenFinal(limit).then(() => this.#sendRelease(all, limit))
+    return this.#sendRelease(all, limit)
+  }
+
+  #sendRelease(all: boolean, limit: CallLimit): Promise<OwnerResult> {
     const ask = [OP.release, this.#terms.key, this.id, this.validity?.token ?? 0, all] as const
     return this.#send(ask, limit, (answer) => {
       if (all) this.#services.acquisitions.delete(this)
@@ -231,11 +236,10 @@ export class Acquisition implements Releasable {
    * #mayStillApply until its result is known.
    */
   #send<T>(command: Command, limit: CallLimit, take: (answer: unknown) => T | Promise<T>): Promise<T> {
-    const call = this.#services.port.command(command, limit)
-    return call.result.then(take, (error: unknown) => {
-      if (mayBeApplied(error)) this.#mayStillApply = [...this.#mayStillApply, call]
-      throw error
-    })
+    return this.#services.port.command(command, limit, take, this).result
+  }
+  callFailed(call: LockCall, error: unknown): void {
+    if (mayBeApplied(error)) this.#mayStillApply = [...this.#mayStillApply, call]
   }
 
   #allFinal(): Promise<unknown> {
@@ -386,8 +390,8 @@ export class Acquisition implements Releasable {
 }
 
 /**
- * Returns the answer about the owner, but with the deadline of the renewal. If the renewal was refused, the
- * deadline is 0, so the caller makes no hold. Without a renewal, the answer stays unchanged.
+ * Returns the answer with the deadline of the renewal. If the renewal was refused, the deadline is 0, so the
+ * caller makes no hold. Without a renewal, the answer stays unchanged.
  */
 function afterRenewal(owner: OwnerResult, renewed: Confirmed): OwnerResult {
   if (renewed === undefined) return owner

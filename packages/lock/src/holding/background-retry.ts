@@ -1,7 +1,7 @@
 // Driver: repeats requests in the background until they are answered. The callers of these requests already
 // have their results.
 
-import { isLatchkeyError } from '@latchkey/protocol'
+import { isLatchkeyError, LatchkeyError } from '@latchkey/protocol'
 import type { LockPort } from './lock-port-interface.js'
 
 const FIRST_PAUSE = 50
@@ -52,3 +52,17 @@ export async function untilAnswered(
     await pause(port, wait)
   }
 }
+
+/**
+ * Makes the error of an unlock not retryable if the release continues in the background. The hold is over for
+ * this process, so the caller must not call unlock again.
+ */
+export function unlockGoesOnError(error: unknown): unknown {
+  const goesOn = isWorthRetry(error) || isLatchkeyError(error, 'ERR_ABORTED')
+  if (!goesOn || !isLatchkeyError(error)) return error
+  const { code, outcome, cause } = error
+  return new LatchkeyError(code, RELEASE_GOES_ON, { outcome, retryable: false, cause })
+}
+
+export const RELEASE_GOES_ON =
+  'The unlock ended before it was answered. The lock is not held here any more, and its release goes on in the background until the lease is over: there is nothing to ask again.'

@@ -52,6 +52,21 @@ describe('acquire and release', () => {
     expect(store.tx.hold(K)).toBeUndefined()
   })
 
+  test('a caller that has got the lock still holds the lock when it continues, although a release waits', async () => {
+    const { world, locking } = scene()
+    const lock = locking.getDistributedLock('k', '10s')
+    await finish(world, lock.lock())
+    const again = async () => {
+      await lock.lock()
+      return lock.held
+    }
+    const seen = again()
+    const released = lock[Symbol.asyncDispose]()
+    expect(await finish(world, seen)).toBe(true)
+    await finish(world, released)
+    expect(lock.held).toBe(false)
+  })
+
   test("a refusal carries the holder's id and context", async () => {
     const { world, locking } = scene()
     const [a, b] = [locking.getDistributedLock('k', '10s'), locking.getDistributedLock('k', '10s')]

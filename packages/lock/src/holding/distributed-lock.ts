@@ -13,7 +13,6 @@ import {
 } from '@latchkey/protocol'
 import { contextArg, durationArg, optionsArg } from './lock-arguments.js'
 import type { LockServices } from './shared-by-all-acquisitions.js'
-import type { Attempt } from './acquisition.js'
 import { flowArg } from './flow-for-deadlock-detection.js'
 import { Holder, type HolderTerms } from './lock-object-acquisition-and-request-order.js'
 import type { LockAttempt, LockObject } from './distributed-lock-interface.js'
@@ -66,11 +65,7 @@ export class DistributedLock implements LockObject {
     try {
       const { context, timeout, signal } = optionsArg('tryLock', options, ATTEMPT_OPTIONS)
       const wait = durationArg(timeout, 'timeout')
-      return this.#holder.enter({
-        ...this.#attempt(context),
-        waits: wait !== undefined,
-        limit: this.#holder.limit(wait ?? DEFAULT_TIMEOUT, toSignal(signal)),
-      })
+      return this.#enter(context, wait !== undefined, wait ?? DEFAULT_TIMEOUT, signal)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -79,16 +74,17 @@ export class DistributedLock implements LockObject {
   /** Waits in the fair queue without a time limit. */
   async lock(options?: Omit<LockAttempt, 'timeout'>): Promise<void> {
     const { context, signal } = optionsArg('lock', options, LOCK_OPTIONS)
-    await this.#holder.enter({
-      ...this.#attempt(context),
-      waits: true,
-      limit: this.#holder.limit(undefined, toSignal(signal)),
-    })
+    await this.#enter(context, true, undefined, signal)
   }
 
-  #attempt(context: unknown): Pick<Attempt, 'context' | 'flow'> {
+  #enter(context: unknown, waits: boolean, timeout: number | undefined, signal: unknown): Promise<boolean> {
     const { context: usual, flow } = this.#defaults
-    return { context: contextArg(context) ?? usual, flow: flowArg(this.#services.around, flow) }
+    return this.#holder.enter({
+      context: contextArg(context) ?? usual,
+      flow: flowArg(this.#services.around, flow),
+      waits,
+      limit: this.#holder.limit(timeout, toSignal(signal)),
+    })
   }
 
   /**

@@ -20,6 +20,7 @@ export { modeArg, permitsArg } from './lock-arguments.js'
 export { circleError, obstacleError, toLockInfo, toOwner } from './owner-from-wire-format.js'
 export type {
   HoldingCounts,
+  CallListener,
   LockCall,
   LockCallOptions,
   LockPort,

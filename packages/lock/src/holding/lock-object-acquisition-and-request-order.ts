@@ -25,7 +25,7 @@ import { CallLimit, OVER, type Over } from './call-deadline-or-abort.js'
 import type { LockObject } from './distributed-lock-interface.js'
 import type { WaitKind } from './lock-port-interface.js'
 import { codeOf, toKept, toOwner } from './owner-from-wire-format.js'
-import { isWorthRetry, mayBeApplied, pause } from './background-retry.js'
+import { RELEASE_GOES_ON, isWorthRetry, unlockGoesOnError, mayBeApplied, pause } from './background-retry.js'
 import type { HoldValidity } from './hold-validity.js'
 import { RequestOrder } from './request-order.js'
 import type { Watchdog } from './renewing-watchdog.js'
@@ -142,7 +142,17 @@ export class Holder implements AcquisitionListener {
     // An attempt that may not wait sends at most two requests. The first request may find that the earlier
     // hold was lost, or may get a grant that is already over.
     for (let chances = wanted.waits ? Number.POSITIVE_INFINITY : 2; chances > 0; chances--) {
-      const turn = await this.#turns.run(() => this.#step(wanted), wanted.limit, isOver)
+      if (!this.#turns.tryBegin() && !(await this.#turns.turn(wanted.limit))) return this.#gaveUp(wanted)
+      const acquisition = this.#acquisition
+      let turn: Turn
+      try {
+        if (wanted.limit.end !== undefined) turn = OVER
+        else turn = this.#stepped(acquisition, await acquisition.step(wanted, waitOf(wanted)), wanted)
+      } catch (error) {
+        turn = await this.#failed(acquisition, wanted, error)
+      } finally {
+        this.#turns.end()
+      }
       if (turn === 'refused') return false
       if (turn === 'held' && this.#mayKeep(wanted.limit)) return true
       if (turn === OVER) return this.#gaveUp(wanted)
@@ -158,11 +168,10 @@ export class Holder implements AcquisitionListener {
   leave(limit: CallLimit, all: boolean): Promise<{ acquires: number }> {
     if (this.#acquisition.validity === undefined && !this.#hasLossToReport())
       return Promise.reject(this.#neverHeld())
-    return this.#turns.run(
-      () => this.#unlock(limit, all),
-      limit,
-      () => this.#leaveBehind(limit, all),
-    )
+    if (this.#turns.tryBegin()) return this.#unlock(limit, all)
+    return this.#turns
+      .turn(limit)
+      .then((isMine) => (isMine ? this.#unlock(limit, all) : this.#leaveBehind(limit, all)))
   }
 
   change(what: HoldChange, limit: CallLimit): Promise<void> {
@@ -187,8 +196,11 @@ export class Holder implements AcquisitionListener {
    */
   #leaveBehind(limit: CallLimit, all: boolean): never {
     const behind = this.limit(this.#terms.lease)
-    this.#turns.urgent(() => this.#unlock(behind, all)).catch(() => {})
-    throw new LatchkeyError('ERR_OUTCOME_UNKNOWN', BEHIND, { cause: limit.error() })
+    this.#turns
+      .urgentTurn()
+      .then(() => this.#unlock(behind, all))
+      .catch(() => {})
+    throw new LatchkeyError('ERR_OUTCOME_UNKNOWN', RELEASE_GOES_ON, { cause: limit.error() })
   }
 
   /**
@@ -207,19 +219,12 @@ export class Holder implements AcquisitionListener {
     return undefined
   }
 
-  async #step(wanted: Wanted): Promise<Turn> {
-    if (wanted.limit.end !== undefined) return OVER
-    const acquisition = this.#acquisition
-    try {
-      const step = await acquisition.step(wanted, waitOf(wanted))
-      if (step === 'queued') return { woken: acquisition.sleep(wanted.limit) }
-      if (step === 'again') this.#retire(acquisition)
-      if (step === 'held') this.#nowHeld(acquisition)
-      if (step === 'refused') acquisition.rest()
-      return step
-    } catch (error) {
-      return this.#failed(acquisition, wanted, error)
-    }
+  #stepped(acquisition: Acquisition, step: Step, { limit }: Wanted): Turn {
+    if (step === 'queued') return { woken: acquisition.sleep(limit) }
+    if (step === 'again') this.#retire(acquisition)
+    if (step === 'held') this.#nowHeld(acquisition)
+    if (step === 'refused') acquisition.rest()
+    return step
   }
 
   #nowHeld(acquisition: Acquisition): void {
@@ -312,27 +317,32 @@ export class Holder implements AcquisitionListener {
     return this.#loss !== undefined && !this.#loss.reported
   }
 
+  /** Called when this task has begun in `#turns`. Ends the task. */
   async #unlock(limit: CallLimit, all: boolean): Promise<{ acquires: number }> {
     const acquisition = this.#acquisition
     const { validity } = this
-    if (validity === undefined) return this.#askRow(limit)
-    const isLast = all || acquisition.acquires <= 1
-    if (isLast) this.#endPromise(validity)
-    else acquisition.acquires--
-    let owner: OwnerResult
     try {
-      owner = await acquisition.release(isLast, limit)
-    } catch (error) {
-      if (!isLast) throw error
-      void this.#turns.urgent(() => acquisition.giveBack())
-      throw leftBehind(error)
+      if (validity === undefined) return await this.#askRow(limit)
+      const isLast = all || acquisition.acquires <= 1
+      if (isLast) this.#endPromise(validity)
+      else acquisition.acquires--
+      let owner: OwnerResult
+      try {
+        owner = await acquisition.release(isLast, limit)
+      } catch (error) {
+        if (!isLast) throw error
+        void this.#turns.urgent(() => acquisition.giveBack())
+        throw unlockGoesOnError(error)
+      }
+      if (codeOf(owner) !== (isLast ? 'RELEASED' : 'DECREMENTED')) {
+        validity.lose('it had already ended when it was released')
+        throw this.#reportLoss(owner)
+      }
+      if (isLast) validity.end()
+      return { acquires: isLast ? 0 : acquisition.acquires }
+    } finally {
+      this.#turns.end()
     }
-    if (codeOf(owner) !== (isLast ? 'RELEASED' : 'DECREMENTED')) {
-      validity.lose('it had already ended when it was released')
-      throw this.#reportLoss(owner)
-    }
-    if (isLast) validity.end()
-    return { acquires: isLast ? 0 : acquisition.acquires }
   }
 
   #endPromise(validity: HoldValidity): void {
@@ -369,19 +379,6 @@ export class Holder implements AcquisitionListener {
 }
 
 /**
- * Makes the error of an unlock not retryable if the release continues in the background. The hold is over for
- * this process, so the caller must not call unlock again.
- */
-function leftBehind(error: unknown): unknown {
-  const goesOn = isWorthRetry(error) || isLatchkeyError(error, 'ERR_ABORTED')
-  if (!goesOn || !isLatchkeyError(error)) return error
-  const { code, outcome, cause } = error
-  return new LatchkeyError(code, BEHIND, { outcome, retryable: false, cause })
-}
-const BEHIND =
-  'The unlock ended before it was answered. The lock is not held here any more, and its release goes on in the background until the lease is over: there is nothing to ask again.'
-
-/**
  * In ms: how long the cluster keeps the caller's place in the queue. 0 means no limit, and null means that
  * the caller does not wait. The cluster needs the limit, because this process may die in the queue.
  */
@@ -389,7 +386,6 @@ function waitOf({ waits, limit }: Wanted): number | null {
   return waits ? (limit.left() ?? 0) : null
 }
 
-const isOver = (): Over => OVER
 const isHeld = (entered: boolean): boolean => entered
 
 const WAIT_KINDS: Readonly<Record<Kind, WaitKind>> = {

@@ -24,14 +24,14 @@ export interface LockCallOptions {
 }
 
 /** A command that was accepted for sending. */
-export interface LockCall {
+export interface LockCall<T = unknown> {
   readonly sent: boolean
   /**
-   * The decoded result. Rejects with a LatchkeyError. The outcome 'not-applied' of the error proves that the
+   * The result. Rejects with a LatchkeyError. The outcome 'not-applied' of the error proves that the
    * command will never be applied. The outcome 'unknown' says that the command was sent and may be applied.
    * Before the promise settles, the store has passed the answer's cluster time to `LockPort.bound`.
    */
-  readonly result: Promise<unknown>
+  readonly result: Promise<T>
   /**
    * Resolves when it is certain that the command cannot be applied any more, or was applied already. Called
    * after `result` was rejected with the outcome 'unknown'. In a store, the proof is a late final answer to
@@ -43,6 +43,11 @@ export interface LockCall {
    * ERR_CLOSED when the store closes.
    */
   whenFinal(): Promise<void>
+}
+
+export interface CallListener {
+  /** Called before `result` rejects because the call has failed. May also be called for an error of `take`. */
+  callFailed(call: LockCall, error: unknown): void
 }
 
 export type WaitKind = 'lock' | 'semaphore' | 'election' | 'web_lock' | 'lock_set' | 'latch' | 'barrier'
@@ -88,8 +93,17 @@ export interface LockPort {
   /**
    * Sends the command in the session of the store, so that the command is applied at most once. The call
    * never throws: any error rejects `result`.
+   *
+   * `take` makes the result from the answer, or throws the error with which `result` rejects. Without `take`,
+   * the answer is the result. `take` and `listener` replace `result.then(take, ...)`, which would cost one more
+   * promise for each command of a lock.
    */
-  command(command: Command, options?: LockCallOptions): LockCall
+  command<T = unknown>(
+    command: Command,
+    options?: LockCallOptions,
+    take?: (answer: unknown) => T | Promise<T>,
+    listener?: CallListener,
+  ): LockCall<T>
   /** Watches the locks with keys from `start` to `end`. null means no bound. */
   watchLocks(options: {
     readonly start: Uint8Array | null
@@ -125,4 +139,23 @@ export interface LockPort {
    * returns true, a write rejects with ERR_FENCED and no request is sent.
    */
   guardedKv(guard: () => GuardArg, knownLost: () => boolean): KeyValueCalls<As>
+}
+
+/** Adds `take` and `listener` of `LockPort.command` to a call without them. */
+export function taken<T>(
+  call: LockCall,
+  take?: (answer: unknown) => T | Promise<T>,
+  listener?: CallListener,
+): LockCall<T> {
+  const result = call.result.then(take, (error: unknown) => {
+    listener?.callFailed(call, error)
+    throw error
+  }) as Promise<T>
+  return {
+    result,
+    get sent() {
+      return call.sent
+    },
+    whenFinal: () => call.whenFinal(),
+  }
 }

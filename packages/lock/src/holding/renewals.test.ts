@@ -61,8 +61,8 @@ function ownersIn(command: readonly unknown[], value: unknown): readonly OwnerRe
 /** The bug of an earlier version: an answer is not waited for any longer than a twelfth of the lease. */
 function impatient(port: FakePort, lease: number): void {
   const command = port.command.bind(port)
-  port.command = (what, options) =>
-    command(what, what[0] === OP.renew ? { due: port.clock.now() + lease / 12 } : options)
+  port.command = (what, options, ...how) =>
+    command(what, what[0] === OP.renew ? { due: port.clock.now() + lease / 12 } : options, ...how)
 }
 
 async function play({ lease, trips, changes }: Story, spoil?: (port: FakePort, lease: number) => void) {

@@ -15,51 +15,58 @@ import type { CallLimit } from './call-deadline-or-abort.js'
  */
 export class RequestOrder {
   #busy = false
-  #waiting: (() => void)[] = []
+  readonly #waiting: (() => void)[] = []
 
   /**
    * Runs the task after the earlier tasks. If the limit ends before the task begins, the task never begins,
    * and the result of `over` is returned.
    */
-  run<T, O>(task: () => Promise<T>, limit: CallLimit, over: () => O | Promise<O>): Promise<T | O> {
-    return this.#busy ? this.#inTurn(task, limit, over) : this.#begin(task)
-  }
-
-  async #inTurn<T, O>(task: () => Promise<T>, limit: CallLimit, over: () => O | Promise<O>): Promise<T | O> {
-    return (await this.#turn((begin) => this.#waiting.push(begin), limit)) ? this.#begin(task) : over()
+  async run<T, O>(task: () => Promise<T>, limit: CallLimit, over: () => O | Promise<O>): Promise<T | O> {
+    if (!this.tryBegin() && !(await this.turn(limit))) return over()
+    try {
+      return await task()
+    } finally {
+      this.end()
+    }
   }
 
   async urgent<T>(task: () => Promise<T>): Promise<T> {
-    if (this.#busy) await this.#turn((begin) => this.#waiting.unshift(begin))
-    return this.#begin(task)
+    await this.urgentTurn()
+    try {
+      return await task()
+    } finally {
+      this.end()
+    }
   }
 
   /**
-   * Waits until the previous task has ended, and one microtask more. In this microtask the caller of the
-   * previous task continues, and the result of that task is still true.
+   * Returns false if another task is under way. Otherwise a task of the caller begins. The caller must call
+   * `end` before the promise of the task settles. `turn` and `urgentTurn` begin a task in the same way.
    */
-  async #turn(stand: (begin: () => void) => void, limit?: CallLimit): Promise<boolean> {
-    const isMine = await this.#place(stand, limit)
-    await Promise.resolve()
-    return isMine
-  }
-
-  /**
-   * The task counts as ended before its caller continues. So if no task waits, the next call of that caller
-   * begins immediately.
-   */
-  #begin<T>(task: () => Promise<T>): Promise<T> {
+  tryBegin(): boolean {
+    if (this.#busy) return false
     this.#busy = true
-    const done = task()
-    done.then(this.#next, this.#next)
-    return done
+    return true
+  }
+
+  /** Resolves to true when the task of the caller begins, and to false if the limit ends first. */
+  async turn(limit: CallLimit): Promise<boolean> {
+    if (!(await this.#place((begin) => this.#waiting.push(begin), limit))) return false
+    await callerContinues()
+    return true
+  }
+
+  async urgentTurn(): Promise<void> {
+    if (this.tryBegin()) return
+    await this.#place((begin) => this.#waiting.unshift(begin))
+    await callerContinues()
   }
 
   /**
-   * #busy stays true from the end of a task to the start of the next task, so that no new call begins in
-   * between.
+   * Ends a task. #busy stays true from the end of a task to the start of the next waiting task, so that no
+   * new call begins in between.
    */
-  readonly #next = (): void => {
+  end(): void {
     const begin = this.#waiting.shift()
     if (begin === undefined) this.#busy = false
     else begin()
@@ -81,4 +88,13 @@ export class RequestOrder {
       })
     })
   }
+}
+
+/**
+ * Waits a few microtasks. In these microtasks the caller of the previous task continues, and the result of that
+ * task is still true.
+ */
+async function callerContinues(): Promise<void> {
+  await Promise.resolve()
+  await Promise.resolve()
 }
