@@ -75,6 +75,7 @@ export const COMMANDS = [
     [[STEP.delete, key]],
     [key, value, 5_000],
   ],
+  [OP.applyOnce, [key, value, 5_000], [OP.countDown, key, 1]],
   [OP.nextSequence, null, key, 10],
   [OP.resetSequence, null, key],
   [OP.tryLock, key, null, false, 'me', 10_000, 0, null, null],

@@ -22,7 +22,7 @@ export type {
 export { Barriers, type EnterOptions, type Passage } from './store/barriers.js'
 export { Latches } from './store/latches.js'
 export { backupPieces, writeBackup } from './store/backup-file.js'
-export { txnOnce } from './store/apply-once-txn.js'
+export type { CallsAppliedOnce, KeptAt } from './store/apply-once.js'
 export { pagesOf } from './store/range-iterator.js'
 export { OpenTelemetry, requireOpenTelemetry, type Span, type SpanTerms } from './tracing/open-telemetry.js'
 export { Tracing } from './tracing/tracing.js'

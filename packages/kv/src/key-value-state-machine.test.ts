@@ -17,7 +17,7 @@ import {
   newMachine,
 } from './testing/apply-entries-and-hash-rows.js'
 import { show } from './testing/results-as-text.js'
-import { drawWorkload } from './testing/random-commands.js'
+import { drawWorkload, KINDS_WITH_ONCE } from './testing/random-commands.js'
 import { World, k } from './testing/state-machine-with-own-log.js'
 
 const LENGTH = 150
@@ -26,7 +26,7 @@ describe('A1, A10: replicas', () => {
   test.each([1, 2, 3, 4, 5, 6])(
     'seed %s: however the log is sliced, restarted and flushed, the answers and the state are the same',
     async (seed) => {
-      const entries = drawWorkload(seed, LENGTH)
+      const entries = drawWorkload(seed, LENGTH, KINDS_WITH_ONCE)
       const steady = newMachine(new SimulatedRowStorage())
       await steady.open()
       const answers = []
@@ -79,7 +79,7 @@ describe('tables in memory', () => {
       const storage = new SimulatedRowStorage(disk)
       const machine = newMachine(storage)
       await machine.open()
-      for (const entry of drawWorkload(seed, LENGTH)) {
+      for (const entry of drawWorkload(seed, LENGTH, KINDS_WITH_ONCE)) {
         await applyAll(machine, [entry])
         if (entry.index % 10 !== 0) continue
         await machine.flush()
@@ -99,7 +99,7 @@ describe('A2: a crash at every write', () => {
   test.each(['lost', 'kept'] as const)(
     'the write under way is %s: the state is of whole entries, and the rest of the log gives the same state',
     async (kept) => {
-      const entries = drawWorkload('crash', 60)
+      const entries = drawWorkload('crash', 60, KINDS_WITH_ONCE)
       const hashes = await hashesOf(new SimulatedRowStorage(), entries)
       let writes = Number.POSITIVE_INFINITY
       for (let stopAt = 1; stopAt <= writes; stopAt++) {

@@ -1,12 +1,15 @@
 // Door: checks whether a value is a Command, a Read or an Answer. A check returns null, or the reason of a
 // refusal. Code after this file does not check the form of these values again.
+// long: one table of all commands and reads is easier to check than several
 
 import { binary } from '@latchkey/base'
 import { CAPS } from './fixed-limits.js'
 import { KIND, KIND_BYTES, kindOfLockKey, wrongLockKey } from './lock-names-to-keys.js'
 import {
+  type Command,
   FIELD,
   IS,
+  isInnerCommand,
   type FlowArg,
   type KeyModeArg,
   LIFE_OF_SESSION,
@@ -266,6 +269,7 @@ const COMMANDS: Record<number, Check> = {
   [OP.deleteRange]: places('deleteRange', op, guard, bound, bound),
   [OP.batch]: places('batch', op, guard, listOf(stepOf(false), 'steps')),
   [OP.txn]: mayEndWith(once, 'txn', ...TXN_PLACES),
+  [OP.applyOnce]: places('applyOnce', op, once, (value) => innerCommand(value)),
   [OP.nextSequence]: places('nextSequence', op, guard, key, whole(1, MOST, 'a step')),
   [OP.resetSequence]: places('resetSequence', op, guard, key),
   [OP.increment]: places('increment', op, guard, key, integer('what is added')),
@@ -299,6 +303,10 @@ const COMMANDS: Record<number, Check> = {
   [OP.moveParty]: places('moveParty', op, partyOf, key, holder),
   [OP.leaveParties]: places('leaveParties', op, listOf(checkTicket, 'parties')),
 }
+
+const innerCommand: Check = (value) =>
+  checkCommand(value) ??
+  (isInnerCommand(value as Command) ? null : 'applyOnce may not contain this operation')
 
 const read = count('a read')
 const listPage = places('a page', orNull(lockBound), whole(0, CAPS.pageRows, 'a limit'))

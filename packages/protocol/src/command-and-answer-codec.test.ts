@@ -284,6 +284,11 @@ const command = fc.oneof(
   fc.tuple(fc.constant(OP.enterBarrier), key, id, fc.integer({ min: 1, max: CAPS.partiesOfOne }), fc.nat()),
   fc.tuple(fc.constant(OP.leaveParties), fc.array(fc.tuple(fc.nat(1), key, id))),
   fc.tuple(fc.constant(OP.moveParty), fc.nat(1), key, id),
+  fc.tuple(
+    fc.constant(OP.applyOnce),
+    fc.tuple(key, key, fc.integer({ min: 1, max: CAPS.maxLife })),
+    fc.tuple(fc.constant(OP.proclaim), lockKey, id, token, context),
+  ),
 ) as unknown as fc.Arbitrary<Command>
 
 test('every command comes back as it was made', () => {

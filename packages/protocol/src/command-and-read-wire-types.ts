@@ -31,6 +31,7 @@ export const OP = {
   resetSequence: 21,
   increment: 22,
   touch: 23,
+  applyOnce: 24,
   // Locks
   tryLock: 30,
   release: 31,
@@ -113,15 +114,15 @@ export type ConditionArg = readonly [field: number, is: number, key: Key, value:
 export type ContextArg = string | Uint8Array | null
 
 /**
- * Makes a txn apply only once. The txn writes its answer as the value of `key`, with a ttl of `life` ms. A
- * later txn with the same `key` changes nothing and gets the stored answer. With another `digest`, the later
- * txn fails with ERR_MISMATCH.
+ * Makes a command apply only once. The command writes its answer as the value of `key`, with a ttl of `life`
+ * ms. A later command with the same `key` changes nothing and gets the stored answer. With another `digest`,
+ * the later command fails with ERR_MISMATCH.
  */
 export type OnceArg = readonly [key: Key, digest: Data, life: number]
 
 export type PairArg = readonly [key: Key, value: Data, life?: LifeArg]
 
-export type Command =
+type CommandOnItsOwn =
   /**
    * Opens a session. The index of the log entry becomes the id of the session, so the entry has no other
    * command. `life` is in ms. `by` is the identity of the client. The member that receives the request writes
@@ -246,6 +247,35 @@ export type Command =
       flow?: FlowArg,
     ]
   | PartyCommand
+
+/**
+ * The commands that applyOnce may contain. Their answers are short, and the commands name no ranges. A txn is
+ * not among them, because a txn has its own OnceArg.
+ */
+const INNER_OPS = [
+  OP.touch,
+  OP.nextSequence,
+  OP.resetSequence,
+  OP.downgrade,
+  OP.proclaim,
+  OP.rotate,
+  OP.resize,
+  OP.createLatch,
+  OP.countDown,
+  OP.removeLatch,
+] as const
+export type InnerCommand = Extract<CommandOnItsOwn, readonly [(typeof INNER_OPS)[number], ...unknown[]]>
+
+export type Command =
+  | CommandOnItsOwn
+  /**
+   * Applies the inner command only once. Answer: the answer of the inner command. If the inner command changes
+   * a hold, the answer to a repetition has the present token and the present end of the hold.
+   */
+  | readonly [op: typeof OP.applyOnce, once: OnceArg, command: InnerCommand]
+
+export const isInnerCommand = (command: Command): command is InnerCommand =>
+  (INNER_OPS as readonly number[]).includes(command[0])
 
 export type KeyValueCommand = Extract<Command, readonly [op: Op, guard: GuardArg, ...rest: unknown[]]>
 

@@ -40,6 +40,8 @@ export function rowsNamed(command: Command): number {
       return command[2].length
     case OP.txn:
       return command[2].length + command[3].length + command[4].length + (command[5] === undefined ? 0 : 1)
+    case OP.applyOnce:
+      return 1 + rowsNamed(command[2])
     default:
       return 1
   }

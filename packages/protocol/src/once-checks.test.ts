@@ -1,4 +1,4 @@
-// Test: the check of a txn that is applied only once, in bytes from outside.
+// Test: the checks of a txn and of another command that are applied only once, in bytes from outside.
 
 import { expect, test } from 'vitest'
 import { CAPS } from './fixed-limits.js'
@@ -25,4 +25,42 @@ test('anything else is refused', () => {
   for (const once of [...wrong, [key, key], [key, 'digest', 1], null])
     expect(decodeCommand(pack([...txn, once]))).toMatchObject({ bad: 'invalid' })
   expect(decodeCommand(pack([...txn, [key, key, 1], 1]))).toMatchObject({ bad: 'invalid' })
+})
+
+const once = [key, key, 1]
+
+test('applyOnce contains one command that may be inside', () => {
+  const inside = [
+    [OP.touch, null, key, 1],
+    [OP.nextSequence, [key, 1], key, 1],
+    [OP.rotate, key, 'id', 0],
+    [OP.countDown, key, 1],
+  ]
+  for (const command of inside) {
+    const made = [OP.applyOnce, once, command]
+    expect(decodeCommand(pack(made))).toEqual(made)
+  }
+})
+
+test('applyOnce refuses every other content', () => {
+  const countDown = [OP.countDown, key, 1]
+  const wrong = [
+    [OP.countDown, key, 0],
+    [OP.put, null, key, key],
+    [...txn, once],
+    [OP.closeSession],
+    [OP.enterBarrier, key, 'id', 2, 0],
+    [OP.applyOnce, once, countDown],
+    [99, key],
+    [],
+    null,
+  ]
+  for (const command of wrong)
+    expect(decodeCommand(pack([OP.applyOnce, once, command]))).toMatchObject({ bad: 'invalid' })
+  for (const keptAt of [null, [key, key], [key, Buffer.alloc(65), 1]])
+    expect(decodeCommand(pack([OP.applyOnce, keptAt, countDown]))).toMatchObject({ bad: 'invalid' })
+  expect(decodeCommand(pack([OP.applyOnce, once]))).toMatchObject({ bad: 'invalid' })
+  let nested: unknown = countDown
+  for (let i = 0; i < 1_000; i++) nested = [OP.applyOnce, once, nested]
+  expect(decodeCommand(pack(nested))).toMatchObject({ bad: 'invalid' })
 })

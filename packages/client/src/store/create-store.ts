@@ -2,7 +2,7 @@
 // in their route to the members, and in nothing else.
 
 import { type Clock, EMPTY, type Random } from '@latchkey/base'
-import { DEFAULT_DRIFT, type LockPort, Locking } from '@latchkey/lock'
+import { DEFAULT_DRIFT, Locking } from '@latchkey/lock'
 import {
   type Acquirer,
   type As,
@@ -57,11 +57,6 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
   readonly engine: Engine
   readonly members: MemberCalls
   readonly sessions: SessionCalls
-  /**
-   * The port that lock objects use. The HTTP interface of a member also uses this port, for the lock calls of
-   * HTTP callers.
-   */
-  readonly lockPort: LockPort
   readonly #parties: ReadonlySet<object>
   readonly #cluster: Cluster
   readonly #locking: Locking<S>
@@ -83,11 +78,9 @@ export class ClientStore<S extends As = 'bytes'> extends PrefixedStore<S> implem
     })
     const parties = new Set<object>()
     const parts = { engine, clock, newId, closed: closed.signal, parties }
-    const port = portOf<S>(parts, decoding)
-    const locking = new Locking<S>(port)
+    const locking = new Locking<S>(portOf<S>(parts, decoding))
     super(parts, decoding, locking)
     this.engine = engine
-    this.lockPort = port
     this.#locking = locking
     this.#parties = parties
     this.#closed = closed

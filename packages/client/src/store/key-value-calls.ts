@@ -75,6 +75,7 @@ import {
 import type { Engine } from '../engine/engine.js'
 import { Mirror } from './mirror.js'
 import type { MirrorCalls } from './store-interface.js'
+import { appliedOnce, type KeptAt } from './apply-once.js'
 import { guardNamed, refusedAsLost, throwNamed } from './arguments-in-write-errors.js'
 import { attempt } from './reject-not-throw.js'
 import { afterWrite, withRevision } from './undecodable-value-errors.js'
@@ -104,11 +105,14 @@ class KeyValues implements Untyped {
   readonly #engine: Engine
   readonly #decoding: Decoding
   readonly #hold: HoldGuard | undefined
+  readonly #keptAt: KeptAt | undefined
 
-  constructor(engine: Engine, decoding: Decoding, hold?: HoldGuard) {
+  /** With `keptAt`, each write is applied only once. */
+  constructor(engine: Engine, decoding: Decoding, hold?: HoldGuard, keptAt?: KeptAt) {
     this.#engine = engine
     this.#decoding = decoding
     this.#hold = hold
+    this.#keptAt = keptAt
   }
 
   get as(): As {
@@ -245,7 +249,8 @@ class KeyValues implements Untyped {
       if (guard !== undefined && this.#hold?.knownLost()) throw refusedAsLost(guard)
       // An ephemeral key exists as long as this store's session, so this store must keep the session alive.
       if (bindsToSession(command)) this.#engine.ephemeralKeys.bind()
-      const answer = this.#engine.command(encoded(command), given, (result) => convert(result, how, command))
+      const body = encoded(appliedOnce(command, this.#keptAt))
+      const answer = this.#engine.command(body, given, (result) => convert(result, how, command))
       if (guard === undefined && command[0] !== OP.increment) return answer
       return answer.catch((error) => throwNamed(error, command, how, guard))
     } catch (error) {
@@ -371,7 +376,7 @@ const toRowValue = ([key, value]: Row, how: Decoding) =>
 const toKeyValue = (row: Row, how: Decoding) => ({ key: toUserKey(row[0], how), value: toRowValue(row, how) })
 
 /** Returns the encoded command, or throws ERR_TOO_LARGE if the command is too large. */
-export function encoded(command: Command): Uint8Array {
+function encoded(command: Command): Uint8Array {
   const reason = overBudget(command)
   if (reason !== null) throw new LatchkeyError('ERR_TOO_LARGE', reason)
   const body = encodeCommand(command)

@@ -19,6 +19,7 @@ import {
 } from '@latchkey/lock'
 import { type As, type Bytes, type Decoding, type Duration, subArgs } from '@latchkey/protocol'
 import type { Engine } from '../engine/engine.js'
+import { appliedOnce, type CallsAppliedOnce, type KeptAt } from './apply-once.js'
 import { Barriers } from './barriers.js'
 import { type HoldGuard, TypedKeyValues } from './key-value-calls.js'
 import { Latches } from './latches.js'
@@ -31,11 +32,16 @@ interface StoreParts {
   readonly newId: () => string
   readonly closed: AbortSignal
   readonly parties: Set<object>
+  /** With `keptAt`, each command is applied only once, and the cluster keeps its answer there. */
+  readonly keptAt?: KeptAt
 }
 
 export function portOf<S extends As>(parts: StoreParts, decoding: Decoding): LockPort {
   const guarded = (hold: HoldGuard) => new TypedKeyValues<S>(parts.engine, decoding, hold)
-  return lockPort({ ...parts, decoding, guarded })
+  const port = lockPort({ ...parts, decoding, guarded })
+  const { keptAt } = parts
+  if (keptAt === undefined) return port
+  return { ...port, command: (command, limits) => port.command(appliedOnce(command, keptAt), limits) }
 }
 
 export class PrefixedStore<S extends As> extends TypedKeyValues<S> implements SubStore<S> {
@@ -45,12 +51,17 @@ export class PrefixedStore<S extends As> extends TypedKeyValues<S> implements Su
   readonly webLocks: WebLocks
   readonly latches: Latches
   readonly barriers: Barriers
+  /**
+   * The port that lock objects use. The HTTP interface of a member also uses this port, for the lock calls of
+   * HTTP callers.
+   */
+  readonly lockPort: LockPort
   readonly #parts: StoreParts
   readonly #decoding: Decoding
   readonly #locking: Locking<S>
 
   constructor(parts: StoreParts, decoding: Decoding, locking: Locking<S>) {
-    super(parts.engine, decoding)
+    super(parts.engine, decoding, undefined, parts.keptAt)
     this.#parts = parts
     this.#decoding = decoding
     this.#locking = locking
@@ -58,7 +69,8 @@ export class PrefixedStore<S extends As> extends TypedKeyValues<S> implements Su
     this.semaphores = locking.semaphores
     this.elections = locking.elections
     this.webLocks = locking.webLocks
-    const port = partyPort(parts, portOf<S>(parts, decoding))
+    this.lockPort = portOf<S>(parts, decoding)
+    const port = partyPort(parts, this.lockPort)
     this.latches = new Latches(port, decoding.prefix)
     this.barriers = new Barriers(port, decoding.prefix)
   }
@@ -76,5 +88,12 @@ export class PrefixedStore<S extends As> extends TypedKeyValues<S> implements Su
     const decoding = subArgs(prefix, options, this.#decoding)
     const locking = new Locking<A>(portOf<A>(this.#parts, decoding), this.#locking)
     return new PrefixedStore<A>(this.#parts, decoding, locking)
+  }
+
+  /** Internal: the HTTP interface of a member uses this method for requests with an Idempotency-Key. */
+  appliedOnce(keptAt: KeptAt): CallsAppliedOnce<S> {
+    const parts = { ...this.#parts, keptAt }
+    const locking = new Locking<S>(portOf<S>(parts, this.#decoding), this.#locking)
+    return new PrefixedStore<S>(parts, this.#decoding, locking)
   }
 }

@@ -24,6 +24,11 @@ test('A16: named rows, sent bytes and stored values count; a small command has a
   expect(weigh([OP.batch, null, [[STEP.get, k('large')]]])).toBeGreaterThan(1_000)
   expect(weigh([OP.compareAndPutAll, null, [[k('large'), null, null]]])).toBeGreaterThan(1_000)
   expect(weigh([OP.deleteAll, null, [k('large')]])).toBeGreaterThan(1_000)
+  const keptAt = [k('large'), k('digest'), 1_000] as const
+  expect(weigh([OP.applyOnce, keptAt, [OP.countDown, k('latch'), 1]])).toBeGreaterThan(1_000)
+  expect(weigh([OP.applyOnce, [k('kept'), k('digest'), 1], [OP.touch, null, k('large'), 1]])).toBeGreaterThan(
+    1_000,
+  )
   const many = Array.from({ length: 20_000 }, (_, i) => k(`${i}`))
   expect(weigh([OP.putAll, null, many.map((key) => [key, key] as const)])).toBeGreaterThan(80_000)
   expect(weigh([OP.deleteAll, null, many.slice(0, 65)])).toBe(5_000)

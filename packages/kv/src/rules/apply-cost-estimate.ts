@@ -67,6 +67,8 @@ function keysOf(command: Command): readonly Uint8Array[] {
       for (const step of [...then, ...otherwise]) if (step[0] !== STEP.deleteRange) keys.push(step[1])
       return keys
     }
+    case OP.applyOnce:
+      return [command[1][0], ...keysOf(command[2])]
     default:
       return []
   }

@@ -17,7 +17,7 @@ import {
 import { KEPT_TOO_LARGE, RESULTS_TOO_LARGE, Refused } from '../commands/answer-encoding.js'
 import { createdOf, entryOf, modifiedOf, valueOf, versionOf } from '../state/key-value-row-format.js'
 import type { WriteSet } from './command-write-set.js'
-import { keptRecord } from './once-txn-answers.js'
+import { keptRecordOfTxn } from './once-answers.js'
 import { add, numberIn } from './integer-values.js'
 import { type Begin, deleteKeysIn, hasValue, mergeInto } from './key-value-commands.js'
 import { OverBudget } from './work-limit-per-command.js'
@@ -50,7 +50,7 @@ export function* txn(
   const results = yield* runSteps(writeSet, succeeded ? then : otherwise, context)
   if (results instanceof Refused) return results
   if (once !== undefined) {
-    const record = keptRecord(once, succeeded, results)
+    const record = keptRecordOfTxn(once, succeeded, results)
     if (record.length > CAPS.valueBytes) return KEPT_TOO_LARGE
     writeSet.put(once[0], record, context.begin(once[2]))
   }

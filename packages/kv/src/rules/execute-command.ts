@@ -7,6 +7,7 @@ import {
   forceRelease,
   guardHolder,
   isHeldWith,
+  presentHold,
   proclaim,
   release,
   releaseAll,
@@ -20,6 +21,7 @@ import {
 import {
   type BudgetLimits,
   type Command,
+  type CommandOf,
   type GuardArg,
   guardsOf,
   LIFE_OF_SESSION,
@@ -29,7 +31,7 @@ import {
   type PartyCommand,
   rowsNamed,
 } from '@latchkey/protocol'
-import { fencedBy, MALFORMED, refusedWith, UnencodedAnswer } from '../commands/answer-encoding.js'
+import { fencedBy, MALFORMED, Refused, refusedWith, UnencodedAnswer } from '../commands/answer-encoding.js'
 import type { Expiry } from '../state/key-value-row-format.js'
 import { expiryAfter } from '../state/key-expiry-index-rows.js'
 import type { Session } from '../state/session-rows.js'
@@ -37,11 +39,12 @@ import type { State } from '../state/store-state.js'
 import type { EventCaps } from '../state/command-event-rows.js'
 import { Budget } from './work-limit-per-command.js'
 import { WriteSet } from './command-write-set.js'
-import { keptAnswer } from './once-txn-answers.js'
+import { isChangeOfHold, keptAnswerOf, keptAnswerOfTxn, keptRecordOf } from './once-answers.js'
 import { increment } from './integer-values.js'
 import * as kv from './key-value-commands.js'
 import type { StateLockTransaction } from './tables-for-lock-rules.js'
-import type { Found } from './ranges-needed-by-command.js'
+import { type Found, NOTHING_FOUND } from './ranges-needed-by-command.js'
+import type { WorkInTurns } from '../work-in-event-loop-turns.js'
 import { nextBlock, reset } from './sequences.js'
 import { cancelCall, closeSession } from './sessions.js'
 import { batch, txn } from './batch-and-txn.js'
@@ -96,6 +99,8 @@ export function execute(context: ApplyContext, session: Session, command: Comman
     case OP.leaveParties:
     case OP.moveParty:
       return partyCommand(context, session.id, command)
+    case OP.applyOnce:
+      return new LongWork(applyOnce(context, session, command))
     default:
       return guarded(context, session, command, found)
   }
@@ -170,6 +175,31 @@ function partyCommand({ state, locks, turn }: ApplyContext, session: number, com
   }
 }
 
+/** Executes the inner command, or returns its kept answer (once-answers.ts). */
+function* applyOnce(
+  context: ApplyContext,
+  session: Session,
+  command: CommandOf<'applyOnce'>,
+): WorkInTurns<unknown> {
+  const { state, locks, caps, turn } = context
+  const [, once, inner] = command
+  const row = state.data.get(binary(once[0]))
+  if (row !== undefined) {
+    const kept = keptAnswerOf(once, row)
+    if (kept instanceof Refused || !isChangeOfHold(inner)) return kept
+    return presentHold(locks, inner[1], inner[2], inner[3])
+  }
+  const outcome = execute(context, session, inner, NOTHING_FOUND)
+  const result = outcome instanceof LongWork ? yield* outcome.steps : outcome
+  const record = keptRecordOf(once, inner, result)
+  if (record === undefined) return result
+  // The key and the record are too short to exceed a limit of the budget, so the inner command stays applied.
+  const writeSet = new WriteSet(state, caps, new Budget(caps.budget, rowsNamed(command), turn))
+  writeSet.put(once[0], record, expiryAfter(locks.now, once[2]))
+  writeSet.commit()
+  return result
+}
+
 /**
  * Executes a write. If the hold of its guard is not in force at this entry, the write is refused with
  * ERR_FENCED (docs/locks.md, section 4).
@@ -188,7 +218,7 @@ function guarded(context: ApplyContext, session: Session, command: WriteCommand,
 
 function keptFor({ data }: State, once: OnceArg | undefined): unknown {
   const row = once && data.get(binary(once[0]))
-  return once === undefined || row === undefined ? undefined : keptAnswer(once, row)
+  return once === undefined || row === undefined ? undefined : keptAnswerOfTxn(once, row)
 }
 
 function write(context: ApplyContext, session: Session, command: WriteCommand, found: Found): unknown {

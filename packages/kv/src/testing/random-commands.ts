@@ -1,7 +1,16 @@
 // Rule: random log entries with every kind of command. The same seed always gives the same entries.
 
 import { type Random, seededRandom, utf8 } from '@latchkey/base'
-import { type Command, type FlowArg, KIND, OP, type Step, encodeCommand, lockKeyOf } from '@latchkey/protocol'
+import {
+  type Command,
+  type FlowArg,
+  type InnerCommand,
+  KIND,
+  OP,
+  type Step,
+  encodeCommand,
+  lockKeyOf,
+} from '@latchkey/protocol'
 import type { Entry } from '@latchkey/raft/core'
 import { type CommandRecord, encodeBatch } from '../commands/log-entry-records.js'
 
@@ -13,9 +22,9 @@ export interface Workload {
 
 /**
  * The first entries open sessions. Then come `length` entries of a few commands each, with retries and
- * pauses.
+ * pauses. `kinds` draws the commands.
  */
-export function drawWorkload(seed: number | string, length: number): Entry[] {
+export function drawWorkload(seed: number | string, length: number, kinds = KINDS): Entry[] {
   const random = seededRandom(seed)
   const entries: Entry[] = []
   let time = 1_000
@@ -33,29 +42,34 @@ export function drawWorkload(seed: number | string, length: number): Entry[] {
   for (let i = 0; i < length; i++) {
     time += random.chance(0.02) ? random.between(0, 40_000) : random.between(0, 400)
     if (random.chance(0.1)) add('empty', new Uint8Array(0))
-    else add('commands', encodeBatch(drawRecords(random, numbers, sent)))
+    else add('commands', encodeBatch(drawRecords(random, numbers, sent, kinds)))
   }
   return entries
 }
 
-function drawRecords(random: Random, numbers: number[], sent: CommandRecord[]): CommandRecord[] {
+function drawRecords(
+  random: Random,
+  numbers: number[],
+  sent: CommandRecord[],
+  kinds: readonly DrawCommand[],
+): CommandRecord[] {
   return Array.from({ length: random.between(1, 6) }, () => {
     if (sent.length > 0 && random.chance(0.15)) return random.pick(sent)
     const session = random.between(1, SESSIONS + 1)
     const number = (numbers[session] as number) + 1
     numbers[session] = number
     const done = random.chance(0.5) ? Math.max(0, number - random.between(0, 20)) : 0
-    const record = { session, number, done, body: drawBody(random, number) }
+    const record = { session, number, done, body: drawBody(random, number, kinds) }
     sent.push(record)
     return record
   })
 }
 
-function drawBody(random: Random, number: number): Uint8Array {
+function drawBody(random: Random, number: number, kinds: readonly DrawCommand[]): Uint8Array {
   // No MessagePack value begins with 0xc1, so this command is malformed. An array with an unknown operation
   // would rightly stop the member.
   if (random.chance(0.03)) return Uint8Array.of(0xc1, random.between(0, 256))
-  return encodeCommand(drawCommand(random, number))
+  return encodeCommand(random.pick(kinds)(random, number))
 }
 
 const key = (random: Random) => utf8(`k${random.between(0, 30)}`)
@@ -88,11 +102,9 @@ function set(r: Random, wait: number | null): Command {
   return [OP.tryLockAll, holder(r), list, r.pick([null, utf8('fence')]), r.between(50, 5_000), null, wait]
 }
 
-function drawCommand(random: Random, number: number): Command {
-  return random.pick(KINDS)(random, number)
-}
+type DrawCommand = (random: Random, number: number) => Command
 
-const KINDS: readonly ((random: Random, number: number) => Command)[] = [
+const KINDS: readonly DrawCommand[] = [
   (r) => [OP.put, null, key(r), value(r)],
   (r) => [OP.put, null, key(r), value(r)],
   (r) => [OP.put, [lockKey(r), r.between(1, 20)], key(r), value(r)],
@@ -172,6 +184,29 @@ const KINDS: readonly ((random: Random, number: number) => Command)[] = [
   (r, number) => [OP.cancelCall, number + r.between(0, 3)],
   () => [OP.keepAlive],
 ]
+
+/** All kinds, and many commands that are applied only once. The rows of format 1 depend on KINDS alone. */
+export const KINDS_WITH_ONCE: readonly DrawCommand[] = [
+  ...KINDS,
+  ...Array.from({ length: 12 }, (): DrawCommand => drawOnce),
+]
+
+function drawOnce(r: Random): Command {
+  const command = r.pick<InnerCommand>([
+    [OP.touch, null, key(r), r.between(1, 3_000)],
+    [OP.nextSequence, null, key(r), r.between(1, 9)],
+    [OP.resetSequence, [lockKey(r), r.between(1, 20)], key(r)],
+    [OP.rotate, lockKey(r), holder(r), 0],
+    [OP.downgrade, lockKey(r), holder(r), 0],
+    [OP.proclaim, lockKey(r), holder(r), 0, 'new'],
+    [OP.resize, semaphore(r), r.between(1, 6)],
+    [OP.createLatch, meetingName(r), r.between(0, 5)],
+    [OP.countDown, meetingName(r), r.between(1, 3)],
+    [OP.removeLatch, meetingName(r)],
+  ])
+  const life = r.pick([400, 20_000])
+  return [OP.applyOnce, [utf8(`once${r.between(0, 9)}`), utf8(`digest${r.between(0, 2)}`), life], command]
+}
 
 const shared = (r: Random, wait: number | null): Command => [...attempt(r, lockKey(r), wait), [1, 0]]
 const permits = (r: Random, wait: number | null): Command => [

@@ -9,7 +9,7 @@ import type { EntryOfKey, Txn, WriteOp } from '@latchkey/protocol'
 import { batchArgs, CAPS, show } from '@latchkey/protocol'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
-import { idempotencyKey, writeOnce, writeTxn } from './idempotency-key-header.js'
+import { idempotencyKey, writeTxn } from './idempotency-key-header.js'
 import { writeOptions } from './request-headers-and-query.js'
 import { bytesField, formOption, type ValueForm, valueJson, valueOf } from './values-json.js'
 
@@ -22,13 +22,12 @@ export async function batch(call: Call): Promise<Reply> {
   const options = writeOptions(call)
   const given = await objectOf(call, MOST_BYTES)
   const ops = toOps(given.ops, 'ops') as WriteOp[]
-  const idempotent = idempotencyKey(call)
-  if (idempotent === undefined)
+  if (idempotencyKey(call) === undefined)
     return { status: 200, body: await call.by.batch(ops, { ...options, as: 'bytes' }) }
   // A batch with an Idempotency-Key runs as a transaction. batchArgs refuses reads, which only a transaction
   // may have.
   batchArgs(ops, options)
-  const { revision, results } = await writeOnce(call, idempotent, { then: ops }, options)
+  const { revision, results } = await writeTxn(call, { then: ops }, options)
   return { status: 200, body: { revision, results } }
 }
 

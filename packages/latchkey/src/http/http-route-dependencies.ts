@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '@latchkey/base'
-import type { Barriers, Engine, Latches } from '@latchkey/client'
+import type { Barriers, CallsAppliedOnce, Engine, KeptAt, Latches } from '@latchkey/client'
 import type { LockPort, Semaphores } from '@latchkey/lock'
 import type { As, ClusterCalls, KeyValueCalls, LatchkeyError } from '@latchkey/protocol'
 import type { RequestTracer } from '../member/request-tracer.js'
@@ -35,6 +35,8 @@ export interface CallerStore
   readonly latches: Pick<Latches, 'create' | 'countDown' | 'wait' | 'remove'>
   readonly barriers: Pick<Barriers, 'enter'>
   readonly semaphores: Pick<Semaphores<As>, 'resize'>
+  /** The same calls, of which each is applied only once. The cluster keeps the answer of the call. */
+  appliedOnce(keptAt: KeptAt): CallsAppliedOnce<As>
   /** Acquires locks under ids that HTTP callers choose, and reads lists page by page. */
   readonly lockPort: LockPort
   /** Reads large results page by page. */

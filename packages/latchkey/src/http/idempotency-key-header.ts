@@ -1,12 +1,19 @@
 // Door: the header Idempotency-Key. The cluster applies a write with this header once, and a repeated request
-// gets the same answer (C73).
+// gets the same answer (C73). The answer to a repeated change of a hold has the present hold (C76).
 //
 // The store keeps the answer in a key below a reserved prefix, for KEPT_MS of cluster time. If the caller may
 // use only some prefixes of keys, the first of these prefixes stands before the reserved prefix. So the check
 // of the caller's rights also covers the key of the answer.
 
-import { txnOnce } from '@latchkey/client'
-import { DEFAULT_TIMEOUT, type EntryOfKey, show, type Txn, type WriteOptions } from '@latchkey/protocol'
+import type { CallsAppliedOnce } from '@latchkey/client'
+import {
+  type As,
+  type EntryOfKey,
+  LatchkeyError,
+  show,
+  type Txn,
+  type WriteOptions,
+} from '@latchkey/protocol'
 import type { Call } from './http-route-dependencies.js'
 import { oneHeader } from './request-headers-and-query.js'
 
@@ -32,8 +39,9 @@ export function idempotencyKey(call: Call): string | undefined {
 
 /**
  * Law: a route whose repeated request would change something again refuses the header, and never ignores it.
- * Without this law: a caller relies on the header, repeats a request, and counts a latch down twice. The latch
- * then opens before the work is done. `ifRepeated` says what a repeated request would do.
+ * Without this law: a caller relies on the header, repeats a request, and enters a barrier twice. The next
+ * generation of the barrier then opens before all its parties have come. `ifRepeated` says what a repeated
+ * request would do, and what to do instead.
  */
 export function refuseIdempotencyKey(call: Call, ifRepeated: string | undefined): void {
   if (ifRepeated !== undefined && idempotencyKey(call) !== undefined)
@@ -42,16 +50,20 @@ export function refuseIdempotencyKey(call: Call, ifRepeated: string | undefined)
     )
 }
 
-export function writeOnce(call: Call, idempotent: string, txn: Txn, options: WriteOptions): Promise<TxnDone> {
-  const below = call.who?.keys?.[0] ?? Buffer.alloc(0)
+/** If the request has the header, each of the returned calls is applied only once. */
+export function onceCalls(call: Call): CallsAppliedOnce<As> {
+  const idempotent = idempotencyKey(call)
+  if (idempotent === undefined) return call.by
+  const keys = call.who?.keys
+  if (keys?.length === 0)
+    throw new LatchkeyError(
+      'ERR_FORBIDDEN',
+      'These credentials may touch no keys, so the cluster cannot keep the answer for the Idempotency-Key. Send the request without the header, or give the credentials a prefix of keys.',
+    )
+  const below = keys?.[0] ?? Buffer.alloc(0)
   const key = Buffer.concat([below, Buffer.from(KEPT_BELOW + idempotent)])
-  const { timeout = DEFAULT_TIMEOUT, ...rest } = options
-  return txnOnce(call.by.engine, txn, { ...rest, timeout: timeout as number }, { key, life: KEPT_MS })
+  return call.by.appliedOnce({ key, life: KEPT_MS })
 }
 
-export function writeTxn(call: Call, txn: Txn, options: WriteOptions): Promise<TxnDone> {
-  const idempotent = idempotencyKey(call)
-  return idempotent === undefined
-    ? call.by.txn(txn, { ...options, as: 'bytes' })
-    : writeOnce(call, idempotent, txn, options)
-}
+export const writeTxn = (call: Call, txn: Txn, options: WriteOptions): Promise<TxnDone> =>
+  onceCalls(call).txn(txn, { ...options, as: 'bytes' })

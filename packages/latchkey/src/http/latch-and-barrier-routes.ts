@@ -13,6 +13,7 @@ import {
 } from '@latchkey/protocol'
 import { keyJson, problem } from './http-status-of-errors.js'
 import type { Call, Reply } from './http-route-dependencies.js'
+import { onceCalls } from './idempotency-key-header.js'
 import { objectOf } from './json-body.js'
 import {
   afterOption,
@@ -53,13 +54,13 @@ async function pageOf<Row extends LatchInfoResult | BarrierInfoResult>(call: Cal
 
 export async function createLatch(call: Call, name: Uint8Array): Promise<Reply> {
   const { count } = await objectOf(call)
-  const created = await call.by.latches.create(name, count as number, callOptions(call))
+  const created = await onceCalls(call).latches.create(name, count as number, callOptions(call))
   return { status: 200, body: { created } }
 }
 
 export async function countDown(call: Call, name: Uint8Array): Promise<Reply> {
   const { by = 1 } = await objectOf(call)
-  const left = await call.by.latches.countDown(name, by as number, callOptions(call))
+  const left = await onceCalls(call).latches.countDown(name, by as number, callOptions(call))
   return { status: 200, body: { left } }
 }
 
@@ -70,7 +71,7 @@ export async function waitForLatch(call: Call, name: Uint8Array): Promise<Reply>
 }
 
 export async function removeLatch(call: Call, name: Uint8Array): Promise<Reply> {
-  if (await call.by.latches.remove(name, callOptions(call))) return { status: 204 }
+  if (await onceCalls(call).latches.remove(name, callOptions(call))) return { status: 204 }
   return problem(404, 'NOT_FOUND', 'There is no latch of that name.')
 }
 

@@ -36,7 +36,7 @@ import { lostHold, ownerReply, waitIsOver } from './lock-refusal-replies.js'
 import { LockSetRoutes } from './lock-set-routes.js'
 import { codeOf, isGranted, ownerJson, promisedMillis } from './owner-json.js'
 import { objectOf } from './json-body.js'
-import { refuseIdempotencyKey } from './idempotency-key-header.js'
+import { onceCalls, refuseIdempotencyKey } from './idempotency-key-header.js'
 import { callOptions, limits } from './request-headers-and-query.js'
 import { formOption, type ValueForm, valueJson } from './values-json.js'
 
@@ -153,14 +153,14 @@ async function changedHold(
 }
 
 async function changed(call: Call, key: Key, hold: HoldBody, command: Command): Promise<Reply> {
-  const owner = (await call.by.lockPort.command(command, limits(call)).result) as OwnerResult
+  const owner = (await onceCalls(call).lockPort.command(command, limits(call)).result) as OwnerResult
   if (!isGranted(owner)) throw lostHold(owner, key, hold)
   return granted(call, owner, owner[7])
 }
 
 export async function resizeSemaphore(call: Call, name: Key): Promise<Reply> {
   const { of } = await objectOf(call)
-  await call.by.semaphores.resize(name, of as number, callOptions(call))
+  await onceCalls(call).semaphores.resize(name, of as number, callOptions(call))
   return { status: 204 }
 }
 

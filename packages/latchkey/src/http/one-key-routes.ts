@@ -5,7 +5,7 @@ import { CAPS, type Duration, type TxnOp, type WriteOptions } from '@latchkey/pr
 import { problem } from './http-status-of-errors.js'
 import type { Call, Reply } from './http-route-dependencies.js'
 import { objectOf } from './json-body.js'
-import { idempotencyKey, type TxnDone, writeTxn } from './idempotency-key-header.js'
+import { idempotencyKey, onceCalls, type TxnDone, writeTxn } from './idempotency-key-header.js'
 import { durationOption, oneHeader, readOptions, writeOptions } from './request-headers-and-query.js'
 
 const absent = () => problem(404, 'NOT_FOUND', 'No value is stored under that key.')
@@ -76,7 +76,7 @@ async function incremented(call: Call, key: Uint8Array, by: number, options: Wri
 export async function touchKey(call: Call, key: Uint8Array): Promise<Reply> {
   const options = writeOptions(call)
   const { ttl } = await objectOf(call)
-  return (await call.by.touch(key, ttl as Duration, options)) ? { status: 204 } : absent()
+  return (await onceCalls(call).touch(key, ttl as Duration, options)) ? { status: 204 } : absent()
 }
 
 const written = (revision: number): Reply => ({ status: 200, headers: etagOf(revision), body: { revision } })

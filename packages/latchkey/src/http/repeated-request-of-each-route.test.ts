@@ -71,7 +71,7 @@ const ROUTES: Partial<Record<RouteId, readonly [Kind, Request]>> = {
   getMany: ['safe', { path: '/v1/kv:getMany', body: { keys: ['p'] } }],
   renewLock: ['safe', lock('renew')],
   releaseLock: ['safe', lock('release')],
-  downgradeLock: ['safe', lock('downgrade')],
+  downgradeLock: ['hold', lock('downgrade')],
   forceReleaseLock: ['safe', lock('forceRelease', (fencingToken) => ({ fencingToken }))],
   renewLocks: [
     'safe',
@@ -92,27 +92,27 @@ const ROUTES: Partial<Record<RouteId, readonly [Kind, Request]>> = {
   renewPermits: ['safe', permits('renew')],
   releasePermits: ['safe', permits('release')],
   renewLeadership: ['safe', leader('renew')],
-  proclaim: ['safe', leader('proclaim', (token) => ({ ...ofHold(token), value: { text: 'here' } }))],
+  proclaim: ['hold', leader('proclaim', (token) => ({ ...ofHold(token), value: { text: 'here' } }))],
   resign: ['safe', leader('resign')],
   waitForLatch: ['safe', latch('wait')],
   endSession: ['safe', { path: '/v1/sessions/123456789:end' }],
   transferLeadership: ['refused', { path: '/v1/members:transferLeadership', body: { to: 'a' } }],
   openSession: ['refused', { path: '/v1/sessions', body: {} }],
   touchKey: [
-    'refused',
+    'once',
     {
       path: '/v1/kv/t:touch',
       body: { ttl: '1h' },
       prepare: () => http.member.store.put('t', '1').then(() => undefined),
     },
   ],
-  nextSequence: ['refused', { path: '/v1/sequences/n:next', body: {} }],
-  resetSequence: ['refused', { path: '/v1/sequences/r', prepare: made('/v1/sequences/r:next', {}) }],
-  rotateLock: ['refused', lock('rotate')],
-  resizeSemaphore: ['refused', { ...permits('resize'), withToken: () => ({ of: 5 }) }],
-  createLatch: ['refused', latch('create', { count: 3 })],
-  countDown: ['refused', latch('countDown', {})],
-  removeLatch: ['refused', latch('remove')],
+  nextSequence: ['once', { path: '/v1/sequences/n:next', body: {} }],
+  resetSequence: ['once', { path: '/v1/sequences/r', prepare: made('/v1/sequences/r:next', {}) }],
+  rotateLock: ['hold', lock('rotate')],
+  resizeSemaphore: ['once', { ...permits('resize'), withToken: () => ({ of: 5 }) }],
+  createLatch: ['once', latch('create', { count: 3 })],
+  countDown: ['once', latch('countDown', {})],
+  removeLatch: ['once', latch('remove')],
   enterBarrier: ['refused', { path: '/v1/barriers/b:enter', body: { parties: 1 } }],
 }
 
@@ -165,7 +165,16 @@ test.each(CHANGING)('C73: %s with an Idempotency-Key', async (id) => {
   const after = await state()
   const again = await send()
   expect(await state()).toEqual(after)
-  if (kind === 'once') expect(again).toEqual(first)
+  if (kind === 'once') {
+    expect(again).toEqual(first)
+    const other = path.replace(/^(\/v1\/\w+\/)/, '$1other-')
+    if (other !== path)
+      expect(await http.send(method, other, sent, { 'idempotency-key': `key-${id}` })).toMatchObject({
+        status: 409,
+        body: { code: 'ERR_MISMATCH' },
+      })
+    expect(await state()).toEqual(after)
+  }
   const holdOf = ({ body: { id, fencingToken, locks } }: typeof first) => [id, fencingToken, locks]
   if (kind === 'hold') expect(holdOf(again)).toEqual(holdOf(first))
 })

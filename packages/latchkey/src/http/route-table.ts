@@ -26,8 +26,9 @@ export interface Route {
   readonly query?: Readonly<Record<string, Schema>>
   readonly headers?: readonly string[]
   /**
-   * What a repeated request would do. A route with this text refuses the header Idempotency-Key. Each other
-   * route that changes something honours the header, or a repeated request to this route changes nothing.
+   * What a repeated request would do, and what to do instead. A route with this text refuses the header
+   * Idempotency-Key. Each other route that changes something honours the header, or a repeated request to this
+   * route changes nothing.
    */
   readonly ifRepeated?: string
   readonly body?: RouteBody
@@ -46,7 +47,8 @@ const RANGE = {
   lt: PARAMETERS.lt,
 }
 const NAMES = { prefix: PARAMETERS.prefix, queue: PARAMETERS.queue, timeout }
-const GUARDED = ['Latchkey-Guard', 'Idempotency-Key']
+const ONCE = ['Idempotency-Key']
+const GUARDED = ['Latchkey-Guard', ...ONCE]
 const CONDITIONAL = ['If-Match', 'If-None-Match', ...GUARDED]
 const EVENTS = 'text/event-stream'
 const hold = (path: string, figure: string, summary: string, lease: boolean) =>
@@ -161,7 +163,8 @@ const ROUTES = {
     body: BODIES.transferLeadership,
     answer: '',
     statuses: [409],
-    ifRepeated: 'A repeated request transfers the leadership again.',
+    ifRepeated:
+      'A repeated request transfers the leadership again. Send the request without the header, and look with GET /v1/members who leads before you repeat it.',
   },
   listSessions: {
     method: 'GET',
@@ -182,7 +185,8 @@ const ROUTES = {
     query: {},
     body: BODIES.openSession,
     answer: EVENTS,
-    ifRepeated: 'A repeated request opens another session.',
+    ifRepeated:
+      'A repeated request opens another session. Send the request without the header: the session ends with its connection.',
   },
   endSession: {
     method: 'POST',
@@ -291,11 +295,10 @@ const ROUTES = {
     ...WRITE,
     summary: 'Changes the time to live of a key. The value and the revision do not change.',
     query: { timeout },
-    headers: ['Latchkey-Guard'],
+    headers: GUARDED,
     body: BODIES.touch,
     answer: '',
     statuses: [404, 409],
-    ifRepeated: 'A repeated request changes the time to live again.',
   },
   getSequence: {
     method: 'GET',
@@ -311,13 +314,13 @@ const ROUTES = {
     path: '/v1/sequences/{key}:next',
     figure: 'sequence',
     ...WRITE,
-    summary: 'Takes the next block of numbers. Blocks never overlap. A repeated request takes another block.',
+    summary:
+      'Takes the next block of numbers. Blocks never overlap. Without an Idempotency-Key, a repeated request takes another block.',
     query: { timeout },
-    headers: ['Latchkey-Guard'],
+    headers: GUARDED,
     body: BODIES.nextSequence,
     answer: ANSWERS.block,
     statuses: [409],
-    ifRepeated: 'A repeated request takes another block of numbers.',
   },
   resetSequence: {
     method: 'DELETE',
@@ -326,10 +329,9 @@ const ROUTES = {
     ...WRITE,
     summary: 'Resets the sequence to 0.',
     query: { timeout },
-    headers: ['Latchkey-Guard'],
+    headers: GUARDED,
     answer: '',
     statuses: [409],
-    ifRepeated: 'A repeated request resets the sequence again.',
   },
   batch: {
     method: 'POST',
@@ -398,7 +400,7 @@ const ROUTES = {
     summary:
       'Acquires several locks in one step, or no lock. With "wait", the call waits until all are free.',
     query: { timeout },
-    headers: ['Idempotency-Key'],
+    headers: ONCE,
     body: BODIES.acquireSet,
     answer: ANSWERS.set,
     statuses: [404, 409],
@@ -461,7 +463,7 @@ const ROUTES = {
     summary:
       'Acquires the lock with an id that the caller chooses. With "wait", the call waits in the queue.',
     query: { timeout },
-    headers: ['Idempotency-Key'],
+    headers: ONCE,
     body: BODIES.acquire,
     answer: ANSWERS.hold,
     statuses: [404, 409],
@@ -480,11 +482,12 @@ const ROUTES = {
   },
   rotateLock: {
     ...hold('/v1/locks/{key}:rotate', 'lock verb', 'Gives the hold a new fencing token.', false),
+    headers: ONCE,
     answer: ANSWERS.hold,
-    ifRepeated: 'A repeated request gives the hold another fencing token.',
   },
   downgradeLock: {
     ...hold('/v1/locks/{key}:downgrade', 'lock verb', 'Changes an exclusive hold to a shared hold.', false),
+    headers: ONCE,
     answer: ANSWERS.hold,
   },
   listSemaphores: {
@@ -503,9 +506,10 @@ const ROUTES = {
     ...WRITE,
     summary: 'Sets the number of permits of a semaphore; permits that are held stay held.',
     query: { timeout },
+    headers: ONCE,
     body: BODIES.resize,
     answer: '',
-    ifRepeated: 'A repeated request changes the number of permits again.',
+    statuses: [409],
   },
   acquirePermits: {
     method: 'POST',
@@ -514,7 +518,7 @@ const ROUTES = {
     ...WRITE,
     summary: 'Acquires permits of a semaphore.',
     query: { timeout },
-    headers: ['Idempotency-Key'],
+    headers: ONCE,
     body: BODIES.acquirePermits,
     answer: ANSWERS.hold,
     statuses: [404, 409],
@@ -537,16 +541,20 @@ const ROUTES = {
   },
   createLatch: {
     ...latch(':create', 'Creates a latch, which opens when it has been counted down `count` times.'),
+    headers: ONCE,
     body: BODIES.createLatch,
     answer: ANSWERS.created,
-    ifRepeated: 'A repeated request may create a latch that was removed meanwhile.',
+    statuses: [409],
   },
   countDown: {
-    ...latch(':countDown', 'Counts a latch down. Send it once: a second request counts again.'),
+    ...latch(
+      ':countDown',
+      'Counts a latch down. Without an Idempotency-Key, a repeated request counts again.',
+    ),
+    headers: ONCE,
     body: BODIES.countDown,
     answer: ANSWERS.left,
     statuses: [409],
-    ifRepeated: 'A repeated request counts again. Send it once, or count a key in a txn.',
   },
   waitForLatch: {
     ...latch(':wait', 'Answers when the latch is open. The call waits for at most `timeout`.'),
@@ -556,9 +564,9 @@ const ROUTES = {
   removeLatch: {
     ...latch('', 'Removes a latch. Calls that wait for it fail.'),
     method: 'DELETE',
+    headers: ONCE,
     answer: '',
-    statuses: [404],
-    ifRepeated: 'A repeated request may remove a latch that was created meanwhile.',
+    statuses: [404, 409],
   },
   listBarriers: {
     method: 'GET',
@@ -580,7 +588,8 @@ const ROUTES = {
     body: BODIES.enterBarrier,
     answer: ANSWERS.entered,
     statuses: [409],
-    ifRepeated: 'A repeated request enters the barrier again.',
+    ifRepeated:
+      'A repeated request enters the barrier again. Instead, count down a latch with the header, and wait for the latch.',
   },
   getLeader: {
     method: 'GET',
@@ -608,7 +617,7 @@ const ROUTES = {
     ...WRITE,
     summary: 'Becomes the leader of the election if it has none. With "wait", the call waits in the queue.',
     query: { timeout },
-    headers: ['Idempotency-Key'],
+    headers: ONCE,
     body: BODIES.campaign,
     answer: ANSWERS.hold,
     statuses: [404, 409],
@@ -621,6 +630,7 @@ const ROUTES = {
     ...WRITE,
     summary: 'Changes the value that the leader publishes.',
     query: { timeout },
+    headers: ONCE,
     body: BODIES.proclaim,
     answer: ANSWERS.hold,
     statuses: [409],

@@ -1,17 +1,18 @@
 // Door: the routes for sequences, which are counters that give out unique numbers.
 
 import type { Call, Reply } from './http-route-dependencies.js'
+import { onceCalls } from './idempotency-key-header.js'
 import { objectOf } from './json-body.js'
 import { readOptions, writeOptions } from './request-headers-and-query.js'
 
 /**
- * No other caller gets the returned numbers. A repeated request gets another block, and nobody uses the
- * numbers of the first block.
+ * No other caller gets the returned numbers. Without an Idempotency-Key, a repeated request gets another
+ * block, and nobody uses the numbers of the first block.
  */
 export async function nextSequence(call: Call, key: Uint8Array): Promise<Reply> {
   const given = writeOptions(call)
   const { step = 1 } = await objectOf(call)
-  return { status: 200, body: await call.by.getSequence(key, step as number, given) }
+  return { status: 200, body: await onceCalls(call).getSequence(key, step as number, given) }
 }
 
 export async function getSequence(call: Call, key: Uint8Array): Promise<Reply> {
@@ -19,6 +20,6 @@ export async function getSequence(call: Call, key: Uint8Array): Promise<Reply> {
 }
 
 export async function resetSequence(call: Call, key: Uint8Array): Promise<Reply> {
-  await call.by.resetSequence(key, writeOptions(call))
+  await onceCalls(call).resetSequence(key, writeOptions(call))
   return { status: 204 }
 }

@@ -312,6 +312,7 @@ function isSmallByKind(body: Uint8Array): boolean {
     case OP.deleteRange:
     case OP.batch:
     case OP.txn:
+    case OP.applyOnce:
       return false
     case OP.renew:
     case OP.releaseAll:

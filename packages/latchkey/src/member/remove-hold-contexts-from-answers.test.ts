@@ -52,6 +52,13 @@ test('a write with a guard holds back the holder that an error names', () => {
   expect([guarded?.(plain), guarded?.(okAnswer(1))]).toEqual([plain, okAnswer(1)])
 })
 
+test('a command that is applied once holds back the same as without applyOnce', () => {
+  const once = (command: unknown) => heldBackOf([OP.applyOnce, [KEY, KEY, 1], command] as unknown as Command)
+  expect(once([OP.rotate, KEY, 'id', 1])?.(okAnswer(open))).toEqual(okAnswer(hidden))
+  expect(once([OP.countDown, KEY, 1])).toBeUndefined()
+  expect(once([OP.nextSequence, [KEY, 1], KEY, 1])).toBe(heldBackOf([OP.nextSequence, [KEY, 1], KEY, 1]))
+})
+
 test('other answers have no context', () => {
   expect([of(OP.put), of(OP.deleteRange), of(OP.keepAlive)]).toEqual([undefined, undefined, undefined])
   for (const op of [OP.renew, OP.releaseAll])

@@ -22,6 +22,7 @@ const OF_ONE_HOLD: ReadonlySet<number> = new Set([OP.release, OP.downgrade, OP.p
 /** Undefined if the answer has no context. */
 export function heldBackOf(command: Command): HiddenFields | undefined {
   const [op] = command
+  if (op === OP.applyOnce) return heldBackOf(command[2])
   if (op === OP.tryLock || op === OP.steal) return OF_ASKING
   if (op === OP.tryLockAll) return OF_ASKING_ALL
   if (OF_ONE_HOLD.has(op)) return OF_RELEASE

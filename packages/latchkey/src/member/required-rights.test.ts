@@ -210,6 +210,8 @@ const COMMANDS: readonly (readonly [keyof typeof OP, Command, string, string])[]
     ' |  | l m | ',
   ],
   ['moveParty', [OP.moveParty, 1, k('l'), 'me'], W, ' |  | l | '],
+  ['applyOnce', [OP.applyOnce, [k('o'), k('d'), 1], [OP.countDown, k('l'), 1]], W, 'o |  | l | '],
+  ['applyOnce', [OP.applyOnce, [k('o'), k('d'), 1], [OP.nextSequence, guard, k('a'), 5]], W, 'a o |  | g | '],
 ]
 
 const READS: readonly (readonly [keyof typeof READ, Read, Right, string])[] = [

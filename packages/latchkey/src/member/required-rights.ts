@@ -18,6 +18,7 @@
 //   txn with a get, an increment, or a          | write and read | its keys and ranges, and its locks
 //     condition < or > or with a number         |                |
 //   txn with an idempotency key                 | as above       | also the key of its stored answer
+//   applyOnce                                   | as its command | also the key of its stored answer
 //   nextSequence, resetSequence                 | write          | the key, and the guard's lock
 //   tryLock                                     | write          | the lock, and its fencing key as a lock
 //   release, renew, cancelWait, forceRelease,   | write          | their locks
@@ -91,6 +92,7 @@ export function rightsForCommand(command: Command): readonly Right[] {
   if (op === OP.putIfAbsent || op === OP.getAndPut || op === OP.increment) return WRITE_AND_READ
   if (command[0] === OP.endSession) return ADMIN
   if (command[0] === OP.batch) return command[2].some(shows) ? WRITE_AND_READ : WRITE
+  if (command[0] === OP.applyOnce) return rightsForCommand(command[2])
   if (command[0] !== OP.txn) return WRITE
   const [, , when, then, otherwise] = command
   return when.some(ordersValues) || then.some(shows) || otherwise.some(shows) ? WRITE_AND_READ : WRITE
@@ -124,7 +126,7 @@ export function touchedByCommand(command: Command): Touched {
       return guarded(command[1], { keys: [command[2]] })
     case OP.putAll:
     case OP.compareAndPutAll:
-      return guarded(command[1], { keys: command[2].map(([key]) => key) })
+      return guarded(command[1], { keys: keysIn(command[2]) })
     case OP.deleteAll:
       return guarded(command[1], { keys: command[2] })
     case OP.deleteRange:
@@ -133,10 +135,10 @@ export function touchedByCommand(command: Command): Touched {
       return guarded(command[1], stepped(command[2]))
     case OP.txn:
       return touchedByTxn(command)
-    case OP.tryLock: {
-      const name = nameOfLockKey(command[1])
-      return { ...NOTHING, locks: command[2] === null ? [name] : [name, command[2]] }
-    }
+    case OP.applyOnce:
+      return withKey(touchedByCommand(command[2]), command[1][0])
+    case OP.tryLock:
+      return locksAndFencingKey([command[1]], command[2])
     case OP.release:
     case OP.cancelWait:
     case OP.forceRelease:
@@ -146,10 +148,8 @@ export function touchedByCommand(command: Command): Touched {
     case OP.rotate:
     case OP.steal:
       return { ...NOTHING, locks: [nameOfLockKey(command[1])] }
-    case OP.tryLockAll: {
-      const names = command[2].map(([key]) => nameOfLockKey(key))
-      return { ...NOTHING, locks: command[3] === null ? names : [...names, command[3]] }
-    }
+    case OP.tryLockAll:
+      return locksAndFencingKey(keysIn(command[2]), command[3])
     case OP.renew:
     case OP.releaseAll:
       return { ...NOTHING, locks: command[1].map(([key]) => nameOfLockKey(key)) }
@@ -164,6 +164,15 @@ export function touchedByCommand(command: Command): Touched {
     case OP.leaveParties:
       return { ...NOTHING, locks: command[1].map(([, name]) => name) }
   }
+}
+
+const keysIn = (list: readonly (readonly [Key, ...unknown[]])[]): Key[] => list.map(([key]) => key)
+
+const withKey = (touched: Touched, key: Key): Touched => ({ ...touched, keys: [...touched.keys, key] })
+
+const locksAndFencingKey = (keys: readonly Key[], fencingKey: Key | null): Touched => {
+  const names = keys.map(nameOfLockKey)
+  return { ...NOTHING, locks: fencingKey === null ? names : [...names, fencingKey] }
 }
 
 const guarded = (guard: GuardArg, touched: Partial<Touched>): Touched => ({

@@ -7,7 +7,8 @@
 // - A worker that the owner has stopped makes a guarded write with the old token after a rotation. isHeldWith
 //   accepts the current token and no other token, so the write is refused.
 // - The answer to a rotation is lost. The client repeats the call, and the session returns the stored answer
-//   with the same token.
+//   with the same token. If the caller has no session, it repeats the rotation with the same idempotency key,
+//   and gets the answer of presentHold.
 // - A rotation comes after a release or a loss. The id has no hold, so nothing changes. The answer is
 //   NOT_HELD or NOT_OWNER.
 // - Two rotations of one hold follow each other. The token of the second rotation is in force.
@@ -21,7 +22,7 @@ import { grantNext } from './queue.js'
 
 /**
  * Runs `change` on the hold of that id if the hold is in force. Otherwise the answer names the present holder
- * of the lock.
+ * of the lock. A change also confirms the grant of the hold, so touchBy becomes 0.
  */
 function changeOwn(
   tx: LockTransaction,
@@ -31,8 +32,7 @@ function changeOwn(
   change: (row: HoldRow) => HoldRow,
 ): OwnerResult {
   const row = holdOf(tx, key, id)
-  if (inForce(row, tx.now) && isSame(row, id, token))
-    return acquired(change({ ...row, touchBy: 0 }), CODE.KEEP_LEASE, tx.now)
+  if (inForce(row, tx.now) && isSame(row, id, token)) return acquired(change(row), CODE.KEEP_LEASE, tx.now)
   const other = holderOf(tx, key)
   return inForce(other, tx.now) ? notOwner(other, tx.now) : notHeld(id, tx.now)
 }
@@ -42,7 +42,7 @@ export function downgrade(tx: LockTransaction, key: Uint8Array, id: string, toke
   return changeOwn(tx, key, id, token, (row) => {
     if (row.permits > 0) return row
     tx.deleteHold(row)
-    const shared = { ...row, permits: 1 }
+    const shared = { ...row, touchBy: 0, permits: 1 }
     tx.putHold(shared)
     tx.happened('renewed', shared)
     grantNext(tx, key, CODE.FIRST_TIME)
@@ -63,7 +63,7 @@ export function proclaim(
   context: ContextArg,
 ): OwnerResult {
   return changeOwn(tx, key, id, token, (row) => {
-    const changed = { ...row, context }
+    const changed = { ...row, touchBy: 0, context }
     tx.putHold(changed)
     if (!isSameContext(row.context, context)) tx.happened('proclaimed', changed)
     return changed
@@ -75,9 +75,13 @@ const isSameContext = (a: ContextArg, b: ContextArg): boolean =>
 
 export function rotate(tx: LockTransaction, key: Uint8Array, id: string, token: number): OwnerResult {
   return changeOwn(tx, key, id, token, (row) => {
-    const changed = { ...row, token: tx.nextToken(row.fencingKey) }
+    const changed = { ...row, touchBy: 0, token: tx.nextToken(row.fencingKey) }
     tx.putHold(changed)
     tx.happened('rotated', changed)
     return changed
   })
 }
+
+/** Changes nothing. Answers a repeated change with the present token and the present end of the hold. */
+export const presentHold = (tx: LockTransaction, key: Uint8Array, id: string, token: number): OwnerResult =>
+  changeOwn(tx, key, id, token, (row) => row)

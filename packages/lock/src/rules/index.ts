@@ -14,6 +14,6 @@ export type {
 } from './lock-transaction.js'
 export { guardHolder, isHeldWith, lockInfo, lockOwner, ticketOf } from './lock-reads.js'
 export { grantNext } from './queue.js'
-export { downgrade, proclaim, rotate } from './downgrade-proclaim-rotate.js'
+export { downgrade, presentHold, proclaim, rotate } from './downgrade-proclaim-rotate.js'
 export { tryLockAll } from './acquire-all.js'
 export { cancelWait, forceRelease, release, releaseAll, resize, steal } from './release.js'
