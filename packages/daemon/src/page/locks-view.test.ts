@@ -1,4 +1,4 @@
-// Test: the view of the list of locks shows the answers of the member, also after a change, a refusal or a click.
+// Test: what the view of the list of locks shows, also after a change, a refusal or a click.
 
 import { expect, test, vi } from 'vitest'
 import { LockList } from './locks-view.js'

@@ -1,4 +1,4 @@
-// Test: the view of one lock shows the answers of the member, also after a change, a refusal or a click.
+// Test: what the view of one lock shows, also after a change, a refusal or a click.
 
 import { expect, test, vi } from 'vitest'
 import { OneLock } from './one-lock-view.js'

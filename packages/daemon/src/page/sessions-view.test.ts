@@ -1,4 +1,4 @@
-// Test: the view of the list of sessions shows the answers of the member, also after a change, a refusal or a click.
+// Test: what the view of the list of sessions shows, also after a change, a refusal or a click.
 
 import { expect, test, vi } from 'vitest'
 import { Sessions } from './sessions-view.js'
