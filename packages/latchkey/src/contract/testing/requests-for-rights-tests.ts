@@ -176,6 +176,7 @@ export const NO_CALLS: readonly string[] = [
   'off',
   'addListener',
   'removeListener',
+  'appliedOnce',
 ]
 
 /** Returns the names of all methods of the store and of its objects, such as 'locks.acquire'. */
