@@ -115,6 +115,7 @@ export const READS = [
   [READ.lockHistory, key],
   [READ.ticket, key, 'me'],
   [READ.parties, 1, key],
+  [READ.parties, 0, key, [key, 10]],
   [READ.revision],
   [READ.lockState, key, null],
   [READ.backup, 0],
