@@ -1,7 +1,6 @@
 // Driver: creates the lock APIs of one store, and the objects that all locks of the store share, for example
 // the renewals and the store's own watchdog.
 
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { setMaxListeners } from 'node:events'
 import { startsWith } from '@latchkey/base'
 import {
@@ -33,7 +32,7 @@ import type { LockServices, Releasable } from './shared-by-all-acquisitions.js'
 import { DistributedLock } from './distributed-lock.js'
 import { ClusterTimeRefresh } from './hold-expiry-and-time-refresh.js'
 import { Elections } from './elections.js'
-import { flowArg } from './flow-for-deadlock-detection.js'
+import { Around, flowArg } from './flow-for-deadlock-detection.js'
 import { Locks } from './locks.js'
 import { toOwner } from './owner-from-wire-format.js'
 import type { LockCallOptions, LockPort } from './lock-port-interface.js'
@@ -203,7 +202,7 @@ function servicesOf(port: LockPort): LockServices {
     clusterTimeRefresh: new ClusterTimeRefresh(port),
     renewals: new Renewals(port),
     acquisitions: new Set(),
-    around: new AsyncLocalStorage(),
+    around: new Around(),
     watchdog: watchdogOf(port),
   }
 }

@@ -51,7 +51,6 @@ import {
   wantedOf,
 } from './acquire-call.js'
 import type { LockServices } from './shared-by-all-acquisitions.js'
-import { holdsAround } from './flow-for-deadlock-detection.js'
 import { HoldCalls, queryHolds } from './lock-calls-base.js'
 import { Hold } from './hold.js'
 import type { HoldSet } from './lock-set-hold.js'
@@ -205,10 +204,8 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
     const given = typeof options === 'function' ? undefined : options
     const { hold, id } = await this.#acquire('withLock', key, given)
     const { around } = this.services
-    const flow = given?.flow ?? null
-    const outer = around.getStore()
     const wanted = lockKeyArg(this.prefix, key)
-    const own = { key: binary(wanted), id, flow, outer, active: true }
+    const own = around.inside({ key: binary(wanted), id, flow: given?.flow ?? null })
     try {
       const run = () => around.run(own, async () => work(hold))
       const { observer } = this.port
@@ -314,7 +311,7 @@ export class Locks<S extends As = 'bytes'> extends HoldCalls {
   #refuseDeadlock(key: Uint8Array, wait: number | undefined): void {
     if (wait !== undefined) return
     const wanted = binary(key)
-    if (holdsAround(this.services.around.getStore()).some((hold) => hold.key === wanted))
+    if (this.services.around.holds().some((hold) => hold.key === wanted))
       throw new LatchkeyError('ERR_DEADLOCK', undefined, { key: shownLockKey(key, this.port.decoding) })
   }
 }
