@@ -1,14 +1,13 @@
 // Rule: answers reads from the state of this member. The caller has checked by ReadIndex that the state is
 // recent enough.
 
-import { binary, compareBytes, copyBytes } from '@latchkey/base'
+import { binary, compareBytes } from '@latchkey/base'
 import { type HoldRow, inForce, lockInfo, lockOwner, ticketOf } from '@latchkey/lock'
 import {
   CAPS,
   KIND,
   kindOfLockKey,
   type EntryReadResult,
-  type EntryResult,
   LatchkeyError,
   type LockStateResult,
   READ,
@@ -31,8 +30,9 @@ export function assertRead(read: unknown): asserts read is Read {
 }
 
 /**
- * Answers one read. `now` is the cluster time that ReadIndex confirmed. The bytes in the result are copies,
- * so the caller may keep them.
+ * Answers one read. `now` is the cluster time that ReadIndex confirmed. The bytes in the result may be bytes of
+ * the state, so the caller must not change them. A member encodes the result for its client, and the client
+ * gives its user a copy.
  */
 export function pointRead(state: State, read: PointRead, now: number): unknown {
   switch (read[0]) {
@@ -124,15 +124,13 @@ const tooMuch = () =>
 
 function valueAt(state: State, key: Uint8Array): Uint8Array | null {
   const row = state.data.get(binary(key))
-  return row === undefined ? null : copyBytes(valueOf(row))
+  return row === undefined ? null : valueOf(row)
 }
 
 function entryAt(state: State, key: Uint8Array, now: number): EntryReadResult | null {
   const row = state.data.get(binary(key))
   if (row === undefined) return null
-  const [created, modified, version, value, ...remaining] = entryOf(row, now)
-  const entry: EntryResult = [created, modified, version, copyBytes(value), ...remaining]
-  return [state.meta.revision, entry]
+  return [state.meta.revision, entryOf(row, now)]
 }
 
 /**

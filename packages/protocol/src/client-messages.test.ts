@@ -1,5 +1,6 @@
 // Test: frames between clients and members are decoded as they were encoded, and hostile frames are refused.
 
+import { utf8 } from '@latchkey/base'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -28,10 +29,12 @@ import {
   pack,
 } from './index.js'
 
-const key = Buffer.from('k')
+const key = utf8('k')
+/** Decoded bytes are no Buffers. */
+const plain = (bytes: Uint8Array) => new Uint8Array(bytes)
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const REQUESTS: LinkRequest[] = [
-  { kind: 'command', id: 1, session: 7, number: 3, done: 2, body: encodeCommand([2]) },
+  { kind: 'command', id: 1, session: 7, number: 3, done: 2, body: plain(encodeCommand([2])) },
   { kind: 'read', id: 2, stale: true, read: [READ.get, key] },
   { kind: 'read', id: 9, stale: false, read: [READ.page, 0, true, null, key, false, 10, 'both'] },
   { kind: 'watch', id: 3, start: key, end: null, from: 0 },
@@ -41,14 +44,14 @@ const REQUESTS: LinkRequest[] = [
   { kind: 'attach', session: 7 },
   { kind: 'admin', id: 4, call: 'members.add', args: ['d', 'ws://d'] },
   { kind: 'admin', id: 5, call: 'transferLeadership', args: [null] },
-  { kind: 'command', id: 6, session: 7, number: 4, done: 2, body: encodeCommand([2]), trace: TRACE },
+  { kind: 'command', id: 6, session: 7, number: 4, done: 2, body: plain(encodeCommand([2])), trace: TRACE },
   { kind: 'read', id: 7, stale: true, read: [READ.get, key], trace: TRACE },
   { kind: 'admin', id: 8, call: 'status', args: [], trace: TRACE },
 ]
 const REPLIES: LinkReply[] = [
-  { kind: 'answer', id: 1, time: 123, never: false, answer: encodeAnswer(okAnswer(5)) },
+  { kind: 'answer', id: 1, time: 123, never: false, answer: plain(encodeAnswer(okAnswer(5))) },
   { kind: 'events', ids: [3, 4], events: [[5, 0, key, key, null]], upTo: 5 },
-  { kind: 'watchOver', id: 3, answer: encodeAnswer(errorAnswer('ERR_COMPACTED')) },
+  { kind: 'watchOver', id: 3, answer: plain(encodeAnswer(errorAnswer('ERR_COMPACTED'))) },
   { kind: 'ended', ticket: [1, key, 'me'], result: ['passed', 3, 0, 0] },
   { kind: 'granted', key, owner: ['me', 10, -1, 4, 1, 'ctx', 0, 5] },
   {
@@ -105,11 +108,11 @@ test('OB3: the trace of a request is a whole traceparent, or the frame is refuse
 })
 
 test('an answer travels as it is, or as the bytes that were kept of it', () => {
-  const answers: Answer[] = [okAnswer([1, null, Buffer.from('x')]), errorAnswer('ERR_COMPACTED')]
+  const answers: Answer[] = [okAnswer([1, null, utf8('x')]), errorAnswer('ERR_COMPACTED')]
   for (const answer of answers) {
     const told: LinkReply[] = [
       { kind: 'answer', id: 1, time: 1, never: true, answer },
-      { kind: 'answer', id: 2, time: 1, never: true, answer: encodeAnswer(answer) },
+      { kind: 'answer', id: 2, time: 1, never: true, answer: plain(encodeAnswer(answer)) },
       { kind: 'watchOver', id: 3, answer },
     ]
     expect(decodeReplies(encodeReplies(told)[0] as Uint8Array)).toEqual(told)
@@ -197,9 +200,9 @@ test('a value that cannot be made a text is refused with a reason, by every read
 test('a number that no record of the log has room for is refused at the door', () => {
   const wide = 2 ** 48
   const requests: LinkRequest[] = [
-    { kind: 'command', id: 1, session: wide, number: 1, done: 0, body: encodeCommand([2]) },
-    { kind: 'command', id: 1, session: 1, number: wide, done: 0, body: encodeCommand([2]) },
-    { kind: 'command', id: 1, session: 1, number: 1, done: wide, body: encodeCommand([2]) },
+    { kind: 'command', id: 1, session: wide, number: 1, done: 0, body: plain(encodeCommand([2])) },
+    { kind: 'command', id: 1, session: 1, number: wide, done: 0, body: plain(encodeCommand([2])) },
+    { kind: 'command', id: 1, session: 1, number: 1, done: wide, body: plain(encodeCommand([2])) },
     { kind: 'attach', session: wide },
   ]
   for (const request of requests)

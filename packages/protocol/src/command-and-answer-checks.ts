@@ -248,6 +248,8 @@ const wait = whole(0, CAPS.maxLife, 'a wait')
 export const checkTicket = places('a ticket', partyOf, key, holder)
 const sessionLife = whole(1, CAPS.maxSessionLife, 'a life')
 const identity = text(0, CAPS.identityLength, 'an identity')
+const first = (count: number, list: unknown[]): unknown[] =>
+  list.length <= count ? list : list.slice(0, count)
 const COMMANDS: Record<number, Check> = {
   [OP.openSession]: mayEndWith(identity, 'openSession', op, sessionLife),
   [OP.endSession]: places('endSession', op, whole(1, CAPS.recordNumber, 'a session')),
@@ -277,7 +279,7 @@ const COMMANDS: Record<number, Check> = {
   [OP.tryLock]: (value) => {
     const list = value as unknown[]
     const isShared = list.length === 10 || (list.length > 10 && list[9] !== null)
-    const wrong = exclusiveAttempt(list.slice(0, 9)) ?? (list.length > 10 ? flowAt(10)(list) : null)
+    const wrong = exclusiveAttempt(first(9, list)) ?? (list.length > 10 ? flowAt(10)(list) : null)
     return wrong ?? (isShared ? sharedAttempt(list) : ofSemaphoreOnlyShared(list))
   },
   [OP.release]: places('release', op, lockKey, holder, token, flag('all')),
@@ -291,7 +293,7 @@ const COMMANDS: Record<number, Check> = {
   [OP.steal]: (value) => stealForm(value) ?? onlyWebLock((value as unknown[])[1] as Uint8Array),
   [OP.tryLockAll]: (value) => {
     const list = value as unknown[]
-    const wrong = allForm(list.slice(0, 7)) ?? (list.length > 7 ? flowAt(7)(list) : null)
+    const wrong = allForm(first(7, list)) ?? (list.length > 7 ? flowAt(7)(list) : null)
     return wrong ?? setOfLocks(list[2] as readonly KeyModeArg[])
   },
   [OP.resize]: (value) => resizeForm(value) ?? onlySemaphore((value as unknown[])[1] as Uint8Array),

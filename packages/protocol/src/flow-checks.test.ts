@@ -5,7 +5,7 @@ import { decodeCommand } from './command-and-answer-codec.js'
 import { pack } from './msgpack-encoder.js'
 import { OP } from './command-and-read-wire-types.js'
 
-const key = Buffer.of(1)
+const key = Uint8Array.of(1)
 const attempt = [OP.tryLock, key, null, false, 'x', 1_000, 0, null, null]
 const set = [OP.tryLockAll, 'x', [[key, 0]], null, 1_000, null, null]
 

@@ -174,7 +174,7 @@ function take(length: number): number {
 }
 
 function readBytes(length: number): Uint8Array {
-  return Buffer.from(memory, offset + take(length), length)
+  return new Uint8Array(memory, offset + take(length), length)
 }
 
 /** Bytes that are not UTF-8 become U+FFFD. All members decode such bytes in the same way. */

@@ -6,11 +6,11 @@ import { decodeCommand } from './command-and-answer-codec.js'
 import { pack } from './msgpack-encoder.js'
 import { OP } from './command-and-read-wire-types.js'
 
-const key = Buffer.of(1)
+const key = Uint8Array.of(1)
 const txn = [OP.txn, null, [], [], []]
 
 test('a key, a digest and a life', () => {
-  const once = [key, Buffer.alloc(64), CAPS.maxLife]
+  const once = [key, new Uint8Array(64), CAPS.maxLife]
   expect(decodeCommand(pack([...txn, once]))).toEqual([...txn, once])
   expect(decodeCommand(pack(txn))).toEqual(txn)
 })

@@ -30,7 +30,7 @@ function pendingCalls(results: Record<number, unknown> = {}) {
   return { commands, reads, kv }
 }
 
-const bytes = (value: string) => Buffer.from(value)
+const bytes = utf8
 const ENTRY = [3, 5, 2, bytes('{"a":1}')] as const
 
 test('reads return Uint8Arrays, strings or parsed JSON, and undefined for a missing key', async () => {

@@ -192,4 +192,22 @@ onEveryStore((at) => {
     )
     await expect(get.call(at.store, 'k', { onUndecodable: 'null' })).rejects.toThrow(/onUndecodable must be/)
   })
+
+  test('a caller may change the bytes of a result; the store keeps its own bytes', async () => {
+    const key = at.key('changed')
+    const value = bytes(1, 2, 3)
+    const watch = at.store.watch({ key })
+    await at.store.put(key, value)
+    const results = async () => [
+      await at.store.get(key),
+      (await at.store.getEntry(key))?.value,
+      (await at.store.multiGet([key]))[0],
+      await at.store.getAndPut(key, value),
+      (await take(at.store.entries({ prefix: key }), 1))[0]?.value,
+      (await at.store.scan({ prefix: key }))[0]?.value,
+    ]
+    const told = await take(watch, 1)
+    for (const result of [...(await results()), told[0]?.value]) (result as Uint8Array).fill(9)
+    for (const result of await results()) expect(result).toEqual(value)
+  })
 })
