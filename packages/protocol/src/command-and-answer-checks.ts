@@ -344,7 +344,17 @@ const READS: Record<number, Check> = {
 const kind = (value: unknown): number | undefined =>
   Array.isArray(value) && Number.isSafeInteger(value[0]) ? (value[0] as number) : undefined
 
-export const isKnownOperation = (value: unknown): boolean => COMMANDS[kind(value) ?? -1] !== undefined
+/**
+ * Returns false for an operation of a later version. A later version may also allow another operation inside
+ * applyOnce.
+ */
+export function isKnownOperation(value: readonly unknown[]): boolean {
+  const inner = value[0] === OP.applyOnce ? value[2] : undefined
+  if (Array.isArray(inner) && isOperation(inner[0])) return isInnerCommand(inner as unknown as Command)
+  return COMMANDS[kind(value) ?? -1] !== undefined
+}
+
+export const isOperation = (op: unknown): boolean => Number.isSafeInteger(op) && (op as number) > 0
 
 export function checkCommand(value: unknown): string | null {
   const check = COMMANDS[kind(value) ?? -1]

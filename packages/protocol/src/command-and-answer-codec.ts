@@ -2,7 +2,7 @@
 // endSession, which a member encodes. All members decode and apply the same bytes.
 
 import { CAPS } from './fixed-limits.js'
-import { checkAnswer, checkCommand, isKnownOperation } from './command-and-answer-checks.js'
+import { checkAnswer, checkCommand, isKnownOperation, isOperation } from './command-and-answer-checks.js'
 import { pack } from './msgpack-encoder.js'
 import { Malformed, OF_ANSWERS, unpack, type UnpackOptions } from './msgpack-decoder.js'
 import { ERROR_CODES, type ErrorCode, ERRORS, type ErrorOptions, LatchkeyError } from './errors.js'
@@ -35,7 +35,7 @@ export function decodeCommand(bytes: Uint8Array): Command | BadCommand {
 export const isBadCommand = (command: Command | BadCommand): command is BadCommand => 'bad' in command
 
 const isForeignOperation = (value: unknown): boolean =>
-  Array.isArray(value) && Number.isSafeInteger(value[0]) && value[0] > 0 && !isKnownOperation(value)
+  Array.isArray(value) && isOperation(value[0]) && !isKnownOperation(value)
 
 function tryUnpack(bytes: Uint8Array, options?: UnpackOptions): unknown {
   try {

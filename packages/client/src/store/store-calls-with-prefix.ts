@@ -41,7 +41,11 @@ export function portOf<S extends As>(parts: StoreParts, decoding: Decoding): Loc
   const port = lockPort({ ...parts, decoding, guarded })
   const { keptAt } = parts
   if (keptAt === undefined) return port
-  return { ...port, command: (command, limits) => port.command(appliedOnce(command, keptAt), limits) }
+  return {
+    ...port,
+    command: (command, limits, take, listener) =>
+      port.command(appliedOnce(command, keptAt), limits, take, listener),
+  }
 }
 
 export class PrefixedStore<S extends As> extends TypedKeyValues<S> implements SubStore<S> {

@@ -1,6 +1,15 @@
 // Test: a command inside applyOnce is applied only once (C73), and its answer is kept as the value of a key.
 
-import { type Command, commandName, type InnerCommand, KIND, lockKeyOf, OP, READ } from '@latchkey/protocol'
+import {
+  type Command,
+  commandName,
+  type InnerCommand,
+  KIND,
+  lockKeyOf,
+  OP,
+  pack,
+  READ,
+} from '@latchkey/protocol'
 import { beforeEach, expect, test } from 'vitest'
 import { codeOf, show } from '../testing/results-as-text.js'
 import { k, record, World } from '../testing/state-machine-with-own-log.js'
@@ -119,6 +128,16 @@ test('C73: another request under the same key is refused and changes nothing', a
   // A key of a txn is refused for another command, too.
   await w.one([OP.txn, null, [], [[0, k('x'), k('1')]], [], [k('of-txn'), k('digest'), LIFE]])
   expect(codeOf(await w.one(once([OP.countDown, k('m'), 1], 'of-txn')))).toBe('ERR_MISMATCH')
+})
+
+test('a value of an application is never an answer, so a caller without the right to read sees nothing of it', async () => {
+  const command: InnerCommand = [OP.countDown, k('m'), 1]
+  for (const value of [k('secret'), 'secret', [k('secret')], { secret: 1 }, 1.5, -1, null]) {
+    await w.one([OP.put, null, k('once'), pack([k('digest'), value])])
+    expect(codeOf(await w.one(once(command)))).toBe('ERR_MISMATCH')
+  }
+  await w.one([OP.put, null, k('once'), pack([k('digest'), 2])])
+  expect(await w.one(once(command))).toBe(2)
 })
 
 test('a command that fails keeps no answer', async () => {

@@ -70,11 +70,21 @@ export const isChangeOfHold = (
 ): command is CommandOf<'downgrade' | 'proclaim' | 'rotate'> =>
   command[0] === OP.downgrade || command[0] === OP.proclaim || command[0] === OP.rotate
 
-/** Returns the kept answer of an inner command, or USED_FOR_OTHER if the row belongs to another request. */
+/**
+ * Returns the kept answer of an inner command, or USED_FOR_OTHER if the row belongs to another request.
+ *
+ * Law: the answer has no text and no bytes, as the answer of every inner command. Without this law: an
+ * application stores a list of bytes under its own key. A caller that may write and not read names this key as
+ * the key of its request, and gets the secret in the list as its answer.
+ */
 export function keptAnswerOf(once: OnceArg, row: Uint8Array): unknown {
-  const record = recordIn(once, row, 2)
-  return record === undefined ? USED_FOR_OTHER : record[1]
+  const [, result] = recordIn(once, row, 2) ?? []
+  return typeof result === 'boolean' || isCount(result) || (Array.isArray(result) && result.every(isCount))
+    ? result
+    : USED_FOR_OTHER
 }
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
 
 /** Returns undefined if the value of the row is not a kept answer to this request. */
 function recordIn([, digest]: OnceArg, row: Uint8Array, places: number): readonly unknown[] | undefined {

@@ -1,6 +1,6 @@
 // Test: the lock object with RheaKV's interface (docs/api.md, and docs/locks.md, sections 5 and 7).
 
-import { type Duration, OP } from '@latchkey/protocol'
+import { type Duration, LatchkeyError, OP } from '@latchkey/protocol'
 import { describe, expect, test } from 'vitest'
 import { K } from '../testing/lock-test-commands.js'
 import { codeOf, finish, scene } from '../testing/store-in-virtual-time.js'
@@ -65,6 +65,23 @@ describe('acquire and release', () => {
     expect(await finish(world, seen)).toBe(true)
     await finish(world, released)
     expect(lock.held).toBe(false)
+  })
+
+  test('a failed unlock that nobody awaits is no unhandled rejection', async () => {
+    const { world, locking, port } = scene()
+    const unhandled: unknown[] = []
+    const note = (error: unknown) => void unhandled.push(error)
+    process.on('unhandledRejection', note)
+    try {
+      const lock = locking.getDistributedLock('k', '10s')
+      await finish(world, lock.lock())
+      port.fault = () => new LatchkeyError('ERR_TIMEOUT')
+      void lock.unlock()
+      await world.advance(20_000)
+      expect(unhandled).toEqual([])
+    } finally {
+      process.off('unhandledRejection', note)
+    }
   })
 
   test("a refusal carries the holder's id and context", async () => {

@@ -168,10 +168,14 @@ export class Holder implements AcquisitionListener {
   leave(limit: CallLimit, all: boolean): Promise<{ acquires: number }> {
     if (this.#acquisition.validity === undefined && !this.#hasLossToReport())
       return Promise.reject(this.#neverHeld())
-    if (this.#turns.tryBegin()) return this.#unlock(limit, all)
-    return this.#turns
-      .turn(limit)
-      .then((isMine) => (isMine ? this.#unlock(limit, all) : this.#leaveBehind(limit, all)))
+    const left = this.#turns.tryBegin()
+      ? this.#unlock(limit, all)
+      : this.#turns
+          .turn(limit)
+          .then((isMine) => (isMine ? this.#unlock(limit, all) : this.#leaveBehind(limit, all)))
+    // A caller that does not await its unlock must not end its process by an unhandled rejection.
+    left.catch(() => {})
+    return left
   }
 
   change(what: HoldChange, limit: CallLimit): Promise<void> {
@@ -319,9 +323,9 @@ export class Holder implements AcquisitionListener {
 
   /** Called when this task has begun in `#turns`. Ends the task. */
   async #unlock(limit: CallLimit, all: boolean): Promise<{ acquires: number }> {
-    const acquisition = this.#acquisition
-    const { validity } = this
     try {
+      const acquisition = this.#acquisition
+      const { validity } = this
       if (validity === undefined) return await this.#askRow(limit)
       const isLast = all || acquisition.acquires <= 1
       if (isLast) this.#endPromise(validity)
