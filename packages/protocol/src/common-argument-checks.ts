@@ -1,6 +1,7 @@
 // Door: checks and converts arguments that several calls have. A wrong argument gives a TypeError that names
 // the argument. A value that is too large gives ERR_TOO_LARGE. Only toKeyCopy copies byte arrays.
 
+import { copyBytes } from '@latchkey/base'
 import { CAPS } from './fixed-limits.js'
 import { millis } from './duration.js'
 import { LatchkeyError } from './errors.js'
@@ -38,7 +39,7 @@ export function toKey(value: unknown, name = 'key'): Uint8Array {
  * The copy has its own memory. A Buffer of a text may be a part of Node's pool, and a lock that keeps its key for
  * long would keep 8 KiB of the pool too.
  */
-export const toKeyCopy = (value: unknown, name = 'key'): Uint8Array => new Uint8Array(toKey(value, name))
+export const toKeyCopy = (value: unknown, name = 'key'): Uint8Array => copyBytes(toKey(value, name))
 
 /** If `as` is 'bytes' or 'string', the value must be text or bytes. */
 export function toValue(value: unknown, as: As, name = 'value'): Uint8Array {
