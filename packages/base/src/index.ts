@@ -2,11 +2,11 @@ export { Histogram } from './histogram.js'
 export { onAbort } from './abort-signal-listeners.js'
 export { AssertionError, assert, elementAt, lastOf, unreachable } from './assert.js'
 export {
+  EMPTY,
   asBuffer,
   binary,
   compareBytes,
   copyBytes,
-  EMPTY,
   equalBytes,
   fromBinary,
   keyAfter,

@@ -351,7 +351,7 @@ const kind = (value: unknown): number | undefined =>
 export function isKnownOperation(value: readonly unknown[]): boolean {
   const inner = value[0] === OP.applyOnce ? value[2] : undefined
   if (Array.isArray(inner) && isOperation(inner[0])) return isInnerCommand(inner as unknown as Command)
-  return COMMANDS[kind(value) ?? -1] !== undefined
+  return COMMANDS[value[0] as number] !== undefined
 }
 
 export const isOperation = (op: unknown): boolean => Number.isSafeInteger(op) && (op as number) > 0

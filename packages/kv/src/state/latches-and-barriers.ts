@@ -147,7 +147,7 @@ export class Parties implements PartyTransaction {
   /**
    * Lists the latches, or the barriers at which a call waits, whose names begin with `prefix`, ordered by
    * name. A barrier without a waiting call is not listed, because its row is kept only for the number of its
-   * next generation. With `page`, the method looks at each name, but sorts and returns only the part.
+   * next generation. With `page`, the method looks at each name, but returns only the rows of the page.
    */
   listed(of: PartyOf, prefix: Uint8Array, page?: ListPageArg): (LatchInfoResult | BarrierInfoResult)[] {
     const [after, limit] = page ?? [null, Number.POSITIVE_INFINITY]

@@ -1,4 +1,4 @@
-// Rule: chooses the first texts of a sorted list without sorting the whole list.
+// Rule: finds the smallest texts of a list without sorting the whole list.
 
 /**
  * Returns the smallest wanted texts in their order. At most 2 * `count` texts are kept at a time. Most texts

@@ -11,8 +11,8 @@
 //     connection waits for at most WINDOW of work, or for one very large command.
 //   - Connections take turns. The next turn belongs to the connection whose earlier commands and next command
 //     together cost least. The writes of a connection keep their order. The lock commands of a connection
-//     also keep their order, but do not wait for writes. An applyOnce takes its turn as a write, also with a
-//     lock command inside, because it writes a key too.
+//     also keep their order, but do not wait for writes. An applyOnce always counts as a write, because an
+//     applyOnce with a lock command writes a key too.
 //   - A small command waits only if an earlier command of the same kind and the same connection waits. The
 //     kinds are commands for sessions, writes, and commands for locks.
 //   - Before a deleteRange, the member counts the rows of the range (kv, delete-range-row-counts.ts). A

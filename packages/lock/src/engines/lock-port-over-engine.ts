@@ -17,13 +17,7 @@ import {
   type CommandOf,
 } from '@latchkey/protocol'
 import { ClusterTimeBound } from '../holding/cluster-time-bound.js'
-import {
-  type CallListener,
-  type LockCall,
-  type LockCallOptions,
-  type LockPort,
-  taken,
-} from '../holding/lock-port-interface.js'
+import { type LockCall, type LockCallOptions, type LockPort, taken } from '../holding/lock-port-interface.js'
 import type { LockWatchEvent } from '../holding/lock-watch-types.js'
 import { grantedOwner, keptOwner, releasedOwner, takenOwner } from './engine-answer-to-owner.js'
 import { type EngineCall, EngineRequests, type Send } from './engine-requests.js'
@@ -89,14 +83,8 @@ export class EnginePort implements LockPort {
     return this.#requests.unreached
   }
 
-  command<T = unknown>(
-    command: Command,
-    options: LockCallOptions = {},
-    take?: (answer: unknown) => T | Promise<T>,
-    listener?: CallListener,
-  ): LockCall<T> {
-    return taken(this.#command(command, options), take, listener)
-  }
+  readonly command: LockPort['command'] = (command, options = {}, take, listener) =>
+    taken(this.#command(command, options), take, listener)
 
   #command(command: Command, options: LockCallOptions): LockCall {
     const engine = this.#engine

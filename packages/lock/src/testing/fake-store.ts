@@ -15,13 +15,7 @@ import {
   type Read,
 } from '@latchkey/protocol'
 import { ClusterTimeBound } from '../holding/cluster-time-bound.js'
-import {
-  type CallListener,
-  type LockCall,
-  type LockCallOptions,
-  type LockPort,
-  taken,
-} from '../holding/lock-port-interface.js'
+import { type LockCall, type LockCallOptions, type LockPort, taken } from '../holding/lock-port-interface.js'
 import { renew, tryLock } from '../rules/acquire.js'
 import { tryLockAll } from '../rules/acquire-all.js'
 import { ownerOfHold } from '../rules/hold-checks-and-answers.js'
@@ -225,14 +219,8 @@ export class FakePort implements LockPort {
     return this.timeout
   }
 
-  command<T = unknown>(
-    command: Command,
-    options: LockCallOptions = {},
-    take?: (answer: unknown) => T | Promise<T>,
-    listener?: CallListener,
-  ): LockCall<T> {
-    return taken(this.#command(command, options), take, listener)
-  }
+  command: LockPort['command'] = (command, options = {}, take, listener) =>
+    taken(this.#command(command, options), take, listener)
 
   #command(command: Command, options: LockCallOptions): LockCall {
     let settle: () => Promise<void> = () => Promise.resolve()
