@@ -69,6 +69,7 @@ const TICKET_PAUSE = 100
  *   time. The handlers of these events store a value and wake the callers, and do nothing else.
  */
 export class Acquisition implements Releasable, CallListener {
+  index = NOT_IN_SET
   #id: string | undefined
   validity: HoldValidity | undefined
   /**
@@ -200,10 +201,7 @@ export class Acquisition implements Releasable, CallListener {
     const { port } = this.#services
     const over = port.clock.now() + this.#terms.lease
     const mustSettle = this.#mayStillApply.length > 0
-    if (await this.#released) {
-      this.#services.acquisitions.delete(this)
-      return
-    }
+    if (await this.#released) return void this.#services.acquisitions.delete(this)
     try {
       await this.#allFinal()
     } catch {
@@ -283,14 +281,13 @@ export class Acquisition implements Releasable, CallListener {
   }
 
   #hold(owner: OwnerResult, now: Instant): Step {
-    const { port, clusterTimeRefresh: boundRenewal } = this.#services
+    const { port, clusterTimeRefresh } = this.#services
     const [id, deadline, , token] = owner
     // The hold is useless if its lease is over, or if the store has begun to release all holds.
     if (this.#released !== undefined || port.bound.remaining(deadline, now) === 0) return 'again'
     const { key, lease } = this.#terms
-    this.validity = new HoldValidity(port, boundRenewal, { key, id, lease, token, deadline }, now, (error) =>
-      this.#listener.lost(this, error),
-    )
+    const lost = (error: LatchkeyError) => this.#listener.lost(this, error)
+    this.validity = new HoldValidity(port, clusterTimeRefresh, { key, id, lease, token, deadline }, now, lost)
     this.acquires++
     this.#grant = undefined
     this.#listener.answered(owner)
@@ -329,14 +326,14 @@ export class Acquisition implements Releasable, CallListener {
    */
   #listen(): void {
     if (this.#offQueue.length > 0) return
-    const { port, clusterTimeRefresh: boundRenewal } = this.#services
+    const { port, clusterTimeRefresh } = this.#services
     const { key, lease } = this.#terms
     const waiting = { index: NOT_IN_SET, lease, remaining: () => Number.POSITIVE_INFINITY, lose: () => {} }
-    boundRenewal.add(waiting, Number.POSITIVE_INFINITY)
+    clusterTimeRefresh.add(waiting, Number.POSITIVE_INFINITY)
     this.#offQueue = [
       port.onGranted(key, this.id, (owner) => this.#granted(owner)),
       port.onAttached((isNewSession) => void this.#askForTicket(isNewSession)),
-      () => boundRenewal.remove(waiting),
+      () => clusterTimeRefresh.remove(waiting),
     ]
   }
 

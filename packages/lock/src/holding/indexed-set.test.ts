@@ -18,9 +18,11 @@ test('a member that was added is in the set once, until it is deleted; delete re
   expect([indexedSet.size, names(indexedSet)]).toEqual([3, [0, 1, 2]])
   expect([indexedSet.delete(a), indexedSet.delete(a)]).toEqual([true, false])
   expect(names(indexedSet)).toEqual([1, 2])
+  const copy = indexedSet.copy()
   indexedSet.add(a)
   expect(indexedSet.delete(c as typeof a)).toBe(true)
   expect([indexedSet.size, names(indexedSet)]).toEqual([2, [0, 1]])
+  expect(copy.map(({ name }) => name).sort()).toEqual([1, 2])
 })
 
 test('forEach visits each member that stays, and none that was deleted before, while others are deleted', () => {

@@ -35,6 +35,11 @@ export class IndexedSet<Member extends Indexed> {
     return true
   }
 
+  /** The members, in any order. Later changes of the set do not change the array. */
+  copy(): Member[] {
+    return [...this.#members]
+  }
+
   /**
    * Calls `run` for the members, from the last to the first. `run` may delete members. Each member that stays
    * in the set is visited once, or twice if a deletion moves it to a lower index.

@@ -32,6 +32,7 @@ import type { LockServices, Releasable } from './shared-by-all-acquisitions.js'
 import { DistributedLock } from './distributed-lock.js'
 import { ClusterTimeRefresh } from './hold-expiry-and-time-refresh.js'
 import { Elections } from './elections.js'
+import { IndexedSet } from './indexed-set.js'
 import { Around, flowArg } from './flow-for-deadlock-detection.js'
 import { Locks } from './locks.js'
 import { toOwner } from './owner-from-wire-format.js'
@@ -87,13 +88,13 @@ export class Locking<S extends As = 'bytes'> {
    * signals of the holds abort with the reason `why`. `patience` is in ms.
    */
   async releaseForClose(why: LatchkeyError, patience: number): Promise<void> {
-    await this.#release([...this.#services.acquisitions], why, { timeout: patience })
+    await this.#release(this.#services.acquisitions.copy(), why, { timeout: patience })
   }
 
   #releaseHolds(limits: LockCallOptions): Promise<number> {
-    const held = [...this.#services.acquisitions].filter(
-      ({ validity }) => validity?.held && startsWith(nameOfLockKey(validity.key), this.#prefix),
-    )
+    const held = this.#services.acquisitions
+      .copy()
+      .filter(({ validity }) => validity?.held && startsWith(nameOfLockKey(validity.key), this.#prefix))
     const why = 'The lock was released by releaseAll(). Stop the work it guarded, or acquire it again.'
     // The request is sent even without holds, so that the members can refuse a caller without the right to
     // release.
@@ -201,7 +202,7 @@ function servicesOf(port: LockPort): LockServices {
     port,
     clusterTimeRefresh: new ClusterTimeRefresh(port),
     renewals: new Renewals(port),
-    acquisitions: new Set(),
+    acquisitions: new IndexedSet(),
     around: new Around(),
     watchdog: watchdogOf(port),
   }

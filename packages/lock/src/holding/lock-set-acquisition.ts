@@ -12,6 +12,7 @@ import type {
 } from '@latchkey/protocol'
 import { EMPTY } from '@latchkey/base'
 import { OP, shownLockKey } from '@latchkey/protocol'
+import { NOT_IN_SET } from './indexed-set.js'
 import type { LockServices, Releasable } from './shared-by-all-acquisitions.js'
 import { isWorthRetry, mayBeApplied, pause, untilAnswered } from './background-retry.js'
 import { type CallLimit, OVER } from './call-deadline-or-abort.js'
@@ -48,6 +49,7 @@ const isHeld = (entered: Entered): boolean => entered === 'held'
 
 /** One key of a set, in the form that `close` and `releaseAll` of the store need. */
 class Member implements Releasable {
+  index = NOT_IN_SET
   readonly ticket: { readonly key: Uint8Array; readonly id: string }
   validity: HoldValidity | undefined
   readonly #set: SetAcquisition
