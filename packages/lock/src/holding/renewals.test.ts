@@ -78,7 +78,7 @@ async function play({ lease, trips, changes }: Story, spoil?: (port: FakePort, l
     return raging ? trip().fault : undefined
   }
   port.travel = (way) => Math.floor(trip()[way] * lease)
-  port.came = (command, value, time, sentAt) => {
+  port.came = (command, value, time, sentAt, askedAt) => {
     const left = proofs.holds(port.clock.now())
     proofs.came(time, sentAt.hr)
     const owner = ownersIn(command, value)[0]
@@ -86,8 +86,9 @@ async function play({ lease, trips, changes }: Story, spoil?: (port: FakePort, l
     // The answer arrived in the last moment, so the hold may be lost or not; from here on only safety is
     // checked.
     lost ||= raging && left <= SLACK
-    // Nobody waits for the answer of a try any more once its patience is over (renewal-times.ts).
-    const late = raging && port.clock.now() - sentAt.hr >= patienceOf(lease)
+    // Nobody waits for the answer of a try any more once its patience is over (renewal-times.ts). The patience
+    // begins with the try, and the try may wait for a new leader before it is sent.
+    const late = raging && port.clock.now() - askedAt >= patienceOf(lease)
     if (owner !== undefined && isSuccess(owner) && lives && !late)
       proofs.deadline = Math.max(proofs.deadline, owner[1])
   }
@@ -174,6 +175,24 @@ describe('CT6, K42: any round trip', () => {
     const isWhole = ends.held + ends.lost + ends['never held'] === STORIES
     expect(isWhole && ends.held <= 20).toBe(false)
     expect(isWhole && ends['never held'] >= 20).toBe(false)
+  })
+
+  test('an answer that comes after the patience of its try is ignored, even if the try was sent only later', async () => {
+    // The try at 1667 is sent at 1812, when there is a leader again, and its answer comes at 2274. The patience of
+    // two leases is over at 2267.
+    const trips = [
+      { out: 0.011, back: 0.655, fault: undefined },
+      { out: 0.004, back: 0.665, fault: 'lose request' },
+      { out: 0.889, back: 0.008, fault: undefined },
+      { out: 0, back: 0.415, fault: undefined },
+      { out: 0.373, back: 0.495, fault: undefined },
+      { out: 0, back: 0.643, fault: 'lose request' },
+    ] as const
+    const changes = [
+      { after: 0.992, gap: 0.516, still: true },
+      { after: 0.645, gap: 0.729, still: false },
+    ]
+    expect(await play({ lease: 300, trips, changes })).toBe('lost')
   })
 
   test('with the earlier bug, which ignored answers after a twelfth of the lease, both properties fail', async () => {

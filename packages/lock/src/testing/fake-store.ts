@@ -170,8 +170,12 @@ export class FakePort implements LockPort {
   up = true
   pushes = true
   travel: (way: 'out' | 'back') => number
-  /** Called with each answer that arrives, even if the caller no longer waits for the answer. */
-  came: (command: Command | Read, value: unknown, time: number, sentAt: Instant) => void = () => {}
+  /**
+   * Called with each answer that arrives, even if the caller no longer waits for the answer. `askedAt` is the
+   * local time of the call. The request may have been sent later, because requests wait while `up` is false.
+   */
+  came: (command: Command | Read, value: unknown, time: number, sentAt: Instant, askedAt: number) => void =
+    () => {}
   /** In ms, the members' election timeout. 0 means that it is not known. */
   timeout = 0
   session: number
@@ -223,6 +227,7 @@ export class FakePort implements LockPort {
     taken(this.#command(command, options), take, listener)
 
   #command(command: Command, options: LockCallOptions): LockCall {
+    const askedAt = this.clock.now()
     let settle: () => Promise<void> = () => Promise.resolve()
     let sent = false
     const result = this.#request(options, async (sentAt) => {
@@ -244,7 +249,7 @@ export class FakePort implements LockPort {
       if (fault === 'lose answer') return NEVER
       await this.#travel('back')
       this.bound.learn(time, sentAt, this.clock.instant())
-      this.came(command, value, time, sentAt)
+      this.came(command, value, time, sentAt, askedAt)
       return value
     })
     return {
@@ -257,13 +262,14 @@ export class FakePort implements LockPort {
   }
 
   read(read: Read, options: LockCallOptions = {}): Promise<unknown> {
+    const askedAt = this.clock.now()
     return this.#request(options, async (sentAt) => {
       this.reads.push(read)
       await this.#travel('out')
       const [value, time] = [this.#store.read(read), this.#store.time]
       await this.#travel('back')
       this.bound.learn(time, sentAt, this.clock.instant())
-      this.came(read, value, time, sentAt)
+      this.came(read, value, time, sentAt, askedAt)
       return value
     })
   }
