@@ -1,6 +1,7 @@
 // Test: the flags of V8 in a process that runs only a member. V8 collects its heap of old objects when the
-// heap has grown by half, and the main thread alone collects young objects. A function is compiled to simple machine code at its first call, and to fast code
-// after fewer calls. Flags that the user has set stay.
+// heap has grown by half, and the main thread alone collects young objects. New objects are in the young heap. A
+// function is compiled to simple machine code at its first call, and to fast code after fewer calls. Flags that
+// the user has set stay.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -63,6 +64,24 @@ const kept = []
 for (let i = 0; i < 8_000_000; i++) kept[i % 50_000] = { i, list: [i, i] }
 `
 
+/**
+ * Makes arrays that live for several collections of young objects. Prints how many of the last 1,000 checked
+ * arrays were allocated in the old heap.
+ */
+const PLACES = `
+import { setMemberFlags } from './v8-flags.mjs'
+if (process.argv[2] === 'young') setMemberFlags()
+const kept = []
+const make = (i) => ({ i, list: [i, i] })
+let old = 0
+for (let i = 0; i < 6_000_000; i++) {
+  const one = make(i)
+  kept[i % 100_000] = one
+  if (i >= 5_000_000 && i % 1_000 === 0 && !%InYoungGeneration(one.list)) old++
+}
+console.log(JSON.stringify(old))
+`
+
 let root: string
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'latchkey-old-'))
@@ -73,11 +92,15 @@ beforeAll(async () => {
   await writeFile(join(root, 'main.mjs'), CHILD)
   await writeFile(join(root, 'compiled.mjs'), COMPILED)
   await writeFile(join(root, 'young.mjs'), YOUNG)
+  await writeFile(join(root, 'places.mjs'), PLACES)
 })
 afterAll(() => rm(root, { recursive: true, force: true }))
 
-/** With these flags, V8 collects in the program's own thread. So a busy machine does not delay a collection. */
-const OWN_THREAD = ['--single-threaded-gc', '--no-incremental-marking']
+/**
+ * With the first two flags, V8 collects in the program's own thread. So a busy machine does not delay a collection.
+ * Without incremental marking, V8 obeys the limit only when the program allocates objects in the old heap.
+ */
+const OWN_THREAD = ['--single-threaded-gc', '--no-incremental-marking', '--allocation-site-pretenuring']
 
 /** Returns the largest size of the heap divided by the size of the live objects. */
 async function growthOf(flags: string[], ...args: string[]): Promise<number> {
@@ -97,6 +120,12 @@ async function youngCollections(flags: string[], ...args: string[]) {
   const output = await outputOf('young.mjs', ['--trace-gc', '--trace-parallel-scavenge', ...flags], args)
   const count = (what: RegExp) => output.split('\n').filter((line) => what.test(line)).length
   return { collections: count(/ms: Scavenge/), threads: count(/\] scavenge\[/) }
+}
+
+/** How many of 1,000 new arrays were in the old heap, in a program whose earlier arrays lived for long. */
+async function inOldHeap(flags: string[], ...args: string[]): Promise<number> {
+  const always = ['--allow-natives-syntax', '--max-semi-space-size=1']
+  return JSON.parse(await outputOf('places.mjs', [...always, ...flags], args)) as number
 }
 
 async function printed(script: string, flags: string[], args: string[]): Promise<[number, number]> {
@@ -134,4 +163,10 @@ test('the main thread alone collects young objects, unless the user has set such
   const alone = await youngCollections([], 'one thread')
   expect(alone.collections).toBeGreaterThan(20)
   expect(alone.threads).toBe(alone.collections)
+})
+
+test('new objects are in the young heap, however long earlier objects lived, unless the user has set such a flag', async () => {
+  expect(await inOldHeap([])).toBeGreaterThan(900)
+  expect(await inOldHeap([], 'young')).toBe(0)
+  expect(await inOldHeap(['--allocation-site-pretenuring'], 'young')).toBeGreaterThan(900)
 })

@@ -24,6 +24,15 @@ const SMALL_OLD_HEAP = '--heap-growing-percent=50'
 const YOUNG_OBJECTS_IN_MAIN_THREAD = '--no-parallel-scavenge'
 
 /**
+ * V8 allocates no object directly in its old heap. By default, V8 does so for the objects of a place in the code
+ * if nearly all of these objects have survived a few collections. A member's holds, answers and events live for
+ * some milliseconds, which is longer than one collection of a small young heap and much shorter than the old
+ * heap keeps them. So V8 filled the old heap with them, and also kept all young objects that they refer to. V8
+ * reads the flag at each collection.
+ */
+const NEW_OBJECTS_IN_YOUNG_HEAP = '--no-allocation-site-pretenuring'
+
+/**
  * With these flags, V8 compiles a function to simple machine code at its first call, and to fast machine code
  * after fewer calls than by default. V8 also keeps the code of functions that are seldom called. Without the
  * flags, a member with ten calls per second runs slow code for minutes. If V8 compiled to fast machine code
@@ -41,16 +50,18 @@ const EARLY_COMPILATION = [
 
 /**
  * The flags by which a user sets the growth of the old heap (GROWTH), the threads that collect young objects
- * (THREADS), or the compilation (COMPILATION). The member sets no flag of a group in which the user has set
+ * (THREADS), the place of new objects (PLACE), or the compilation (COMPILATION). The member sets no flag of a group in which the user has set
  * one.
  */
 const GROWTH = /heap-growing-percent|old-space-size/
 const THREADS = /--(no-?)?parallel-scavenge|single-threaded/
+const PLACE = /allocation-site-pretenuring/
 const COMPILATION = /flush-bytecode|sparkplug|interrupt-budget|invocation-count|invocations-after/
 
 export function setMemberFlags(): void {
   const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ').replaceAll('_', '-')
   if (!GROWTH.test(given)) setFlagsFromString(SMALL_OLD_HEAP)
   if (!THREADS.test(given)) setFlagsFromString(YOUNG_OBJECTS_IN_MAIN_THREAD)
+  if (!PLACE.test(given)) setFlagsFromString(NEW_OBJECTS_IN_YOUNG_HEAP)
   if (!COMPILATION.test(given)) for (const flag of EARLY_COMPILATION) setFlagsFromString(flag)
 }
