@@ -8,11 +8,21 @@ import { join } from 'node:path'
 import { connect, open } from 'latchkey'
 
 const dir = mkdtempSync(join(tmpdir(), 'latchkey-runtime-'))
+/** A text that begins with a byte order mark. The text must come back with the mark. */
+const MARKED = '\ufeffmarked ü'
 /** Everybody takes the lock once: the tokens are 1, 2, 3, ... */
 async function lockAll(stores) {
   const tokens = []
   const once = (store) =>
-    store.locks.withLock('lock', { lease: '5s' }, async (hold) => {
+    store.locks.withLock('lock', { lease: '5s', context: MARKED }, async (hold) => {
+      assert.deepEqual(
+        (await store.locks.query('lock')).map(({ context }) => context),
+        [MARKED],
+      )
+      for (const as of ['string', 'json', 'msgpack']) {
+        await hold.kv.put(as, MARKED, { as })
+        assert.equal(await store.get(as, { as }), MARKED)
+      }
       await hold.kv.put('last', String(hold.token))
       tokens.push(hold.token)
     })
