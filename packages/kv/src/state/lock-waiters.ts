@@ -1,7 +1,7 @@
 // Driver: keeps the queues of waiters for locks in memory. A queue is in the order of arrival, and a heap
 // sorts all waiters by deadline. The rows in the store have the same contents.
 
-import { addByKey, assert, deleteByKey } from '@latchkey/base'
+import { RecyclingMap, addByKey, assert, deleteByKey } from '@latchkey/base'
 import type { WaiterRow } from '@latchkey/lock'
 import { SPACE, keyOfNumber } from '../keyspaces.js'
 import type { Row, RowChange, RowStore } from '../storage/row-store-interface.js'
@@ -29,7 +29,7 @@ class Waiter implements Due {
 
 /** A linked list in the order of arrival. Removing a waiter takes constant time. */
 class Queue {
-  readonly byId = new Map<string, Waiter>()
+  readonly byId = new RecyclingMap<string, Waiter>()
   first: Waiter | undefined
   last: Waiter | undefined
 
@@ -51,6 +51,9 @@ class Queue {
     else waiter.before.after = waiter.after
     if (waiter.after === undefined) this.last = waiter.before
     else waiter.after.before = waiter.before
+    // Without this: a removed waiter in V8's old heap keeps the next waiter in memory, also after that waiter
+    // was removed, and so on for all later waiters.
+    waiter.before = waiter.after = undefined
   }
 }
 
@@ -74,7 +77,7 @@ export class Waiters {
    */
   readonly #ofFlow = new Map<string, Set<Waiter>>()
   /** The waiters of each kind (locks, semaphores, elections), in the order of arrival. */
-  readonly #ofKind = COUNTED_KINDS.map(() => new Set<Waiter>())
+  readonly #ofKind = COUNTED_KINDS.map(() => new RecyclingMap<Waiter, Waiter>())
   readonly #heap = new DueHeap<Waiter>()
   readonly #dirty = new Set<Waiter>()
   #removed: number[] = []
@@ -92,7 +95,10 @@ export class Waiters {
 
   /** In ms, how long the first waiter of each kind has waited. 0 means that no caller waits. */
   longest(now: number): CountsByKind {
-    const sinceFirst = ([first]: Iterable<Waiter>) => (first === undefined ? 0 : now - first.row.since)
+    const sinceFirst = (waiters: RecyclingMap<Waiter, Waiter>) => {
+      const [first] = waiters.values()
+      return first === undefined ? 0 : now - first.row.since
+    }
     return byKind(this.#ofKind.map(sinceFirst))
   }
 
@@ -135,7 +141,7 @@ export class Waiters {
     const waiter = new Waiter(row)
     queue.append(waiter)
     this.#counts.waiting(row, 1)
-    this.#ofKind[kindIndexOf(row)]?.add(waiter)
+    this.#ofKind[kindIndexOf(row)]?.set(waiter, waiter)
     if (row.setCount > 0) this.#ofSets.set(row.arrival, waiter)
     for (const name of flowsOf(row)) addByKey(this.#ofFlow, name, waiter)
     this.#list(waiter)

@@ -42,7 +42,8 @@ export class Around {
 
   /** Adds a hold to the holds around the current call. */
   inside(hold: Pick<HoldAround, 'key' | 'id' | 'flow'>): HoldAround {
-    return { ...hold, around: this, outer: innermost.getStore(), active: true }
+    const { key, id, flow } = hold
+    return { key, id, flow, around: this, outer: innermost.getStore(), active: true }
   }
 
   run<T>(hold: HoldAround, work: () => T): T {

@@ -129,9 +129,11 @@ export function join(
   at: Pick<WaiterRow, 'arrival' | 'setFirst' | 'setCount'>,
 ): void {
   const place = tx.waiter(ask.key, ask.id)
+  // The literal names each field. With `...at`, V8 made each row in a slow way, and a hand-over took three times
+  // the processor time of the state machine.
   const row = {
-    ...at,
     key: ask.key,
+    arrival: at.arrival,
     id: ask.id,
     session,
     since: place?.since ?? tx.now,
@@ -140,6 +142,8 @@ export function join(
     context: ask.context ?? place?.context ?? null,
     fencingKey: ask.fencingKey,
     permits: place?.permits ?? ask.permits,
+    setFirst: at.setFirst,
+    setCount: at.setCount,
     flow: place === undefined ? ask.flow : place.flow,
     within: place?.within ?? ask.within,
   }
