@@ -173,6 +173,15 @@ describe('a lost hold, and how the row decides the error of unlock', () => {
     expect([lock.held, lock.signal.aborted]).toEqual([true, false])
   })
 
+  test('of two unlocks at the same time after a loss, one reports the loss', async () => {
+    const { world, locking } = scene()
+    const lock = locking.getDistributedLock('k', 100)
+    await finish(world, lock.tryLock())
+    await world.advance(150)
+    const codes = [lock.unlock(), lock.unlock()].map((unlocking) => codeOf(world, unlocking))
+    expect(await Promise.all(codes)).toEqual(['ERR_LOCK_LOST', 'ERR_NOT_OWNER'])
+  })
+
   test('another acquirer holds the lock: unlock rejects with ERR_NOT_OWNER and its owner', async () => {
     const { world, locking } = scene()
     const [a, b] = [locking.getDistributedLock('k', 100), locking.getDistributedLock('k', '10s')]

@@ -1,5 +1,5 @@
 // Test: K80: a set of locks whose requests fail is asked for again after a pause, keeps its id, and leaves nothing
-// behind when its caller gives up.
+// behind when its caller gives up. A set is renewed, and is returned only with enough time left.
 
 import { type Command, LatchkeyError, OP } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
@@ -49,4 +49,40 @@ test('K80: a set whose caller gives up while a request has no answer is given ba
   const other = process()
   const set = await finish(world, other.locking.locks.acquireAll(KEYS, { wait: '5s' }))
   expect(set.held).toBe(true)
+})
+
+test('K80: a release that gets no answer rejects, and goes on in the background', async () => {
+  const { world, port, store, locking } = scene()
+  const set = await finish(world, locking.locks.acquireAll(KEYS, { lease: '60s' }))
+  port.fault = (command) => (command[0] === OP.releaseAll ? 'lose request' : undefined)
+  const released = set.release()
+  expect(set.held).toBe(false)
+  expect(await codeOf(world, released)).toBe('ERR_OUTCOME_UNKNOWN')
+  port.fault = () => undefined
+  await world.advance(10_000)
+  expect(store.tx.holds.size).toBe(0)
+})
+
+test('a set is renewed until its release; with renew: false it ends with its lease', async () => {
+  const { world, locking } = scene()
+  const kept = await finish(world, locking.locks.acquireAll(KEYS, { lease: '10s' }))
+  const short = await finish(world, locking.locks.acquireAll(['c', 'd'], { lease: '10s', renew: false }))
+  await world.advance(60_000)
+  expect([kept.held, short.held]).toEqual([true, false])
+  await finish(world, kept.release())
+})
+
+test('a set whose answer took more than half of the lease is renewed before its caller gets it', async () => {
+  const { world, port, locking } = scene()
+  port.travel = () => (asked(port.sent) === 1 ? 3_000 : 0)
+  const set = await finish(world, locking.locks.acquireAll(KEYS, { lease: '10s', renew: false }))
+  expect(set.remainingMillis()).toBeGreaterThan(9_000)
+})
+
+// Without this law: the caller gets a set, works, and another caller holds the same locks.
+test('tryAcquireAll never gives a set whose lease is over before its answer arrives', async () => {
+  const { world, locking, store } = scene({ delay: 600 })
+  expect(await codeOf(world, locking.locks.tryAcquireAll(KEYS, { lease: '1s' }))).toBe('ERR_NO_LEADER')
+  await world.advance(1_000)
+  expect(store.tx.holds.size).toBe(0)
 })

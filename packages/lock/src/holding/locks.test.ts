@@ -23,6 +23,35 @@ describe('what a store releases when it closes', () => {
     expect([lock.held, store.tx.hold(K)]).toEqual([false, undefined])
   })
 
+  test('K43: a hold of which one of two acquires was unlocked', async () => {
+    const { world, locking, store } = scene()
+    const lock = locking.getDistributedLock('k', '10s')
+    for (let i = 0; i < 2; i++) expect(await finish(world, lock.tryLock())).toBe(true)
+    await finish(world, lock.unlock())
+    await finish(world, locking.releaseForClose(why, 1_000))
+    expect([lock.held, store.tx.hold(K)]).toEqual([false, undefined])
+  })
+
+  test('K43: a set whose request is under way', async () => {
+    const { world, locking, store } = scene({ delay: 10 })
+    const call = locking.locks.tryAcquireAll(['a', 'b'], { lease: '60s' })
+    await world.advance(5)
+    const released = locking.releaseForClose(why, 1_000)
+    expect(await codeOf(world, call)).toBe('ERR_NO_LEADER')
+    await finish(world, released)
+    expect(store.tx.holds.size).toBe(0)
+  })
+
+  test('nothing of a hold that was unlocked', async () => {
+    const { world, locking, port } = scene()
+    const lock = locking.getDistributedLock('k', '10s')
+    await finish(world, lock.tryLock())
+    await finish(world, lock.unlock())
+    const before = port.sent.length
+    await finish(world, locking.releaseForClose(why, 1_000))
+    expect(port.sent.slice(before)).toEqual([])
+  })
+
   test('nothing of the attempts that were refused because others hold the lock', async () => {
     const { world, locking, port, process } = scene()
     await finish(world, process().locking.locks.acquire('k', { lease: '1h' }))

@@ -72,18 +72,23 @@ test('a limit that ends first removes its task from the queue and gives OVER', a
   expect(begun).toEqual(['a', 'c'])
 })
 
-test('the caller of a task continues before the next task begins', async () => {
-  const turns = new RequestOrder()
-  const { patient, begun, task, end } = tasks()
-  // As many promises deep as lock(): the holder's enter, and the call itself.
-  const enter = async () => (await turns.run(task('a'), patient, over)) === 'a'
-  const lock = async () => (await enter()) || undefined
-  const caller = async () => {
-    await lock()
-    return [...begun]
-  }
-  const heard = caller()
-  void turns.run(task('b'), patient, over)
-  end('a')
-  expect(await heard).toEqual(['a'])
-})
+test.each(['run', 'urgent'] as const)(
+  'the caller of a task continues before the next task begins: %s',
+  async (next) => {
+    const turns = new RequestOrder()
+    const { patient, begun, task, end } = tasks()
+    // As many promises deep as lock(): the holder's enter, and the call itself.
+    const enter = async () => (await turns.run(task('a'), patient, over)) === 'a'
+    const lock = async () => (await enter()) || undefined
+    const caller = async () => {
+      await lock()
+      return [...begun]
+    }
+    const heard = caller()
+    void (next === 'run' ? turns.run(task('b'), patient, over) : turns.urgent(task('b')))
+    end('a')
+    expect(await heard).toEqual(['a'])
+    await settle()
+    expect(begun).toEqual(['a', 'b'])
+  },
+)

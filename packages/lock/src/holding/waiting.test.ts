@@ -169,6 +169,20 @@ describe('a pushed grant may be missed: after a reconnect the ticket is read', (
     expect(lock.held).toBe(true)
   })
 
+  test('after a new session a waiter moves its place to the new session, although the old session is still open', async () => {
+    const { world, first, lock, port, store } = await taken()
+    const waiting = lock.lock()
+    await settle()
+    const old = port.session
+    port.attachNewSession()
+    await settle()
+    expect(store.tx.queue(K).map(({ session }) => session)).toEqual([port.session])
+    store.tx.end(old)
+    await finish(world, first.unlock())
+    await finish(world, waiting)
+    expect(lock.held).toBe(true)
+  })
+
   test('a grant that was over before it was known is released, and the attempt queues again', async () => {
     const { world, first, lock, port, process } = await taken({ life: 200_000 })
     const waiting = lock.lock()
@@ -341,6 +355,19 @@ describe('unlock with unknown outcome (K29)', () => {
     expect(port.clock.timers).toBe(0)
     port.heal()
     expect(await finish(world, lock.tryLock())).toBe(true)
+  })
+
+  test('a release that no member answers is sent again, and frees the lock long before its lease is over', async () => {
+    const { world, port, store, locking } = scene()
+    const lock = locking.getDistributedLock('k', '60s')
+    await finish(world, lock.tryLock())
+    port.cut()
+    expect(await codeOf(world, lock.unlock({ timeout: 500 }))).toBe('ERR_NO_LEADER')
+    // In this time, the first release in the background also fails.
+    await world.advance(8_000)
+    port.heal()
+    await world.advance(3_000)
+    expect(store.tx.hold(K)).toBeUndefined()
   })
 
   test('unlock with an aborted signal rejects with ERR_ABORTED, and the release goes on in the background', async () => {

@@ -315,12 +315,22 @@ export class FakePort implements LockPort {
     this.up = true
     if (newSession) {
       this.#store.tx.end(this.session)
-      this.session += 1000
-      this.#store.tx.openSession(this.session, this.#life)
+      this.#openSession()
     }
     for (const run of [...this.#waiting]) run()
     this.#waiting.clear()
     for (const run of [...this.#attached]) run(newSession)
+  }
+
+  /** Opens a new session. The old session stays open, as after a time in which cluster time stood still. */
+  attachNewSession(): void {
+    this.#openSession()
+    for (const run of [...this.#attached]) run(true)
+  }
+
+  #openSession(): void {
+    this.session += 1000
+    this.#store.tx.openSession(this.session, this.#life)
   }
 
   /** Delivers the late requests now, except the requests whose `whenFinal` has resolved. */
