@@ -147,6 +147,16 @@ test('many messages: frames are closed at their size, order is kept, nothing is 
     ),
   ).toEqual(many.map((_, at) => at + 1))
   expect(encodeRequests([])).toEqual([])
+  // Each message that exceeds the size of a frame has its own frame, and there is no empty frame.
+  const large: LinkRequest = {
+    kind: 'command',
+    id: 1,
+    session: 1,
+    number: 1,
+    done: 1,
+    body: Buffer.alloc(CAPS.frameBytes),
+  }
+  expect(encodeRequests([large, large])).toHaveLength(2)
 })
 
 test('hostile frames are refused whole, with the reason', () => {

@@ -224,6 +224,7 @@ test('rights are those of the write; limited callers keep their answers below th
   expect((await sent('PUT', '/v1/kv/yours', as('limited', 'l2'), 'v')).status).toBe(403)
   const kept = await http.member.store.getEntry('mine/latchkey/idempotency/l1')
   expect(kept?.remainingMillis).toBeGreaterThan(23 * 3_600_000)
+  expect(kept?.remainingMillis).toBeLessThanOrEqual(24 * 3_600_000)
   const latch = (name: string, token: string, key: string) =>
     sent('POST', `/v1/latches/${encodeURIComponent(name)}:create`, as(token, key), '{"count":3}')
   expect((await latch('mine/l', 'limited', 'l3')).status).toBe(200)
