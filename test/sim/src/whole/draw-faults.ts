@@ -60,6 +60,7 @@ const BIAS: Readonly<Partial<Record<WholeWorkload, readonly FaultKind[]>>> = {
   renewing: ['clientPause', 'pause', 'transfer', 'clientCut', 'slowNet'],
   barriers: ['clientKill', 'kill', 'transfer', 'clientCut', 'clientReset', 'clientPause'],
   waiters: ['clientKill', 'kill', 'transfer', 'clientCut', 'clientReset'],
+  idempotency: ['clientKill', 'kill', 'transfer', 'clientCut', 'clientReset', 'power'],
 }
 
 export interface DrawnFault extends WholeFault {

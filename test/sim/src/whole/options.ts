@@ -2,7 +2,7 @@
 
 import { type Random, seededRandom } from '@latchkey/base'
 
-export const WHOLE_WORKLOADS = [
+const OTHER_WORKLOADS = [
   'kv',
   'renewing',
   'deadline',
@@ -15,6 +15,7 @@ export const WHOLE_WORKLOADS = [
   'sharing',
   'barriers',
 ] as const
+export const WHOLE_WORKLOADS = [...OTHER_WORKLOADS, 'idempotency'] as const
 export type WholeWorkload = (typeof WHOLE_WORKLOADS)[number]
 
 /** The limit of the production code. No run has more events, so no event is removed. */
@@ -71,7 +72,7 @@ export const spreadOf = ({ clocks, drift }: WholeOptions): number =>
 
 export function drawWhole(seed: number, only?: WholeWorkload): WholeOptions {
   const random = seededRandom(`whole/${seed}`)
-  const workload = only ?? random.pick(WHOLE_WORKLOADS)
+  const workload = only ?? drawWorkload(seed, random.pick(OTHER_WORKLOADS))
   const torture = workload === 'snapshots' || random.chance(0.3)
   const electionTimeout = random.pick([200, 300, 500, 1_000])
   return {
@@ -91,6 +92,12 @@ export function drawWhole(seed: number, only?: WholeWorkload): WholeOptions {
     ...drawNet(random),
     ...drawLoad(random, workload),
   }
+}
+
+/** Draws from a separate stream of random numbers, so that the seeds of the other workloads stay the same. */
+function drawWorkload(seed: number, other: WholeWorkload): WholeWorkload {
+  const random = seededRandom(`whole-idempotency/${seed}`)
+  return random.chance(1 / WHOLE_WORKLOADS.length) ? 'idempotency' : other
 }
 
 function drawDisk(random: Random, torture: boolean) {

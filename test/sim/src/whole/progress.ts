@@ -9,6 +9,7 @@ import type { MirrorHistory } from './laws/mirrors.js'
 import { ELECTION, PERMITS, SEMAPHORE, sharedNames } from './clients/shared-lock-worker.js'
 import { isSharedKey } from './laws/shared-locks.js'
 import { endBarriers } from './clients/barrier-worker.js'
+import { endIdempotency } from './clients/idempotency-worker.js'
 import type { WholeWorld } from './whole-world.js'
 
 /** In simulated ms. After the faults, the cluster must finish each task within this time. */
@@ -90,6 +91,7 @@ async function lastCalls(world: WholeWorld, client: Client): Promise<void> {
   const { store, records, name, life } = client
   if (records.options.workload === 'barriers') await endBarriers(world, client)
   const options = { timeout: PATIENCE }
+  if (records.options.workload === 'idempotency') await endIdempotency(world, client, options)
   await store.put(`${KEY_PREFIX}end`, 'over', options)
   for (const key of [...keyNames(records.options.keys), ...mergedNames]) {
     const op = await records.record(name, key, 'get', {}, () => store.get(key, options))
@@ -141,10 +143,11 @@ function staleMirrors({ records, finals }: WholeWorld): readonly MirrorHistory[]
 }
 
 export function judgeHistory(world: WholeWorld): void {
-  const { records, locks, holds } = world
+  const { records, locks, holds, idempotency } = world
   const clusters = new Set(world.membersNow().map(({ member }) => member?.replica.clusterId))
   if (clusters.size !== 1) throw new LawBroken('one cluster', `the members name ${[...clusters].join(', ')}`)
   records.history.judge(world.finals)
+  idempotency.judge(records.sequences)
   records.sequences.judge()
   for (const mirror of records.mirrors) mirror.judge(records.states)
   for (const promise of holds.promises()) {

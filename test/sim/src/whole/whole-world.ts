@@ -22,6 +22,7 @@ import { OneHolder } from './laws/one-holder.js'
 import { KeyExpiry } from './laws/key-expiry.js'
 import { OneClusterLaw } from './laws/one-cluster.js'
 import { NewLeaderInTime } from './laws/new-leader-in-time.js'
+import { AppliedOnce } from './laws/applied-once.js'
 import { BarriersAndLatches } from './laws/barriers-and-latches.js'
 import { RenewedHolds } from './laws/renewed-holds.js'
 import { LockHistory } from './laws/lock-history.js'
@@ -60,6 +61,7 @@ export class WholeWorld extends World<MemberServer> {
   readonly holds: OneHolder
   readonly renewed: RenewedHolds
   readonly barriers: BarriersAndLatches
+  readonly idempotency = new AppliedOnce()
   readonly expiry = new KeyExpiry()
   readonly reach: NewLeaderInTime
   readonly oneCluster = new OneClusterLaw()

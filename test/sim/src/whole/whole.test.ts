@@ -23,7 +23,7 @@ const outcome = async (seed: number, workload?: (typeof WHOLE_WORKLOADS)[number]
     : `${verdict}: ${law}: ${message}; npm run sim -- --profile whole --seed ${seed}${words}`
 }
 
-describe.each(WHOLE_WORKLOADS)('D8 A10 K6 C2: the production code under the workload %s', (workload) => {
+describe.each(WHOLE_WORKLOADS)('D8 A10 K6 C2 C73: the production code under the workload %s', (workload) => {
   test.each([9, 10])('seed %i', async (seed) => {
     expect(await outcome(seed, workload)).toBe('pass')
   })
@@ -85,6 +85,7 @@ describe('known bugs', () => {
     ['K72', 'a barrier counts a party whose session has ended'],
     ['K71', 'a latch opens only for its first waiter'],
     ['K70', 'after a reconnect, a store does not ask how a wait ended'],
+    ['C73', 'the cluster keeps no answer for an idempotency key'],
     ['M22', 'a member serves clients before the listed members have answered'],
     ['C30', 'a client ignores the cluster ids of the other members'],
     ['M12', 'a member on an older connection does not learn of its removal'],

@@ -5,6 +5,7 @@ import { clientBugs } from './client-bugs.js'
 import { clusterBugs } from './cluster-bugs.js'
 import { eventLogBugs } from './event-log-bugs.js'
 import { expiryBugs } from './expiry-bugs.js'
+import { idempotencyBugs } from './idempotency-bugs.js'
 import { ruleBugs } from './lock-bugs.js'
 import { sharedLockBugs } from './shared-lock-bugs.js'
 import { barrierBugs } from './barrier-bugs.js'
@@ -21,4 +22,5 @@ export const wholeBugs: readonly WholeBug[] = [
   ...eventLogBugs,
   ...expiryBugs,
   ...barrierBugs,
+  ...idempotencyBugs,
 ]

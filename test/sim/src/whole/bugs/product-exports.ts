@@ -6,6 +6,7 @@ import type * as activeLink from '../../../../../packages/client/dist/engine/sha
 import type * as linkReports from '../../../../../packages/client/dist/engine/link-message-dispatcher.js'
 import type * as keepAlive from '../../../../../packages/client/dist/engine/session-keep-alive.js'
 import type * as silenceDetector from '../../../../../packages/client/dist/engine/silence-detector.js'
+import type * as applyOnce from '../../../../../packages/client/dist/store/apply-once.js'
 import type * as partyWait from '../../../../../packages/client/dist/store/latch-and-barrier-wait.js'
 import type * as rangeFollower from '../../../../../packages/client/dist/store/range-follower.js'
 import type * as clientClusterCheck from '../../../../../packages/client/dist/wrong-cluster-check.js'
@@ -17,6 +18,7 @@ import type * as latches from '../../../../../packages/kv/dist/rules/countdown-l
 import type * as endWaits from '../../../../../packages/kv/dist/rules/end-latch-and-barrier-waits.js'
 import type * as keyExpiry from '../../../../../packages/kv/dist/rules/key-expiry.js'
 import type * as waits from '../../../../../packages/kv/dist/rules/latch-and-barrier-waits.js'
+import type * as onceAnswers from '../../../../../packages/kv/dist/rules/once-answers.js'
 import type * as lockTables from '../../../../../packages/kv/dist/rules/tables-for-lock-rules.js'
 import type * as fencingCounters from '../../../../../packages/kv/dist/state/fencing-counters.js'
 import type * as expiryIndex from '../../../../../packages/kv/dist/state/key-expiry-index.js'
@@ -54,6 +56,7 @@ export const inActiveLink = exportsOf<typeof activeLink>('client/engine/shared-b
 export const inLinkReports = exportsOf<typeof linkReports>('client/engine/link-message-dispatcher')
 export const inKeepAlive = exportsOf<typeof keepAlive>('client/engine/session-keep-alive')
 export const inSilenceDetector = exportsOf<typeof silenceDetector>('client/engine/silence-detector')
+export const inApplyOnce = exportsOf<typeof applyOnce>('client/store/apply-once')
 export const inPartyWait = exportsOf<typeof partyWait>('client/store/latch-and-barrier-wait')
 export const inRangeFollower = exportsOf<typeof rangeFollower>('client/store/range-follower')
 export const inClientClusterCheck = exportsOf<typeof clientClusterCheck>('client/wrong-cluster-check')
@@ -65,6 +68,7 @@ export const inLatches = exportsOf<typeof latches>('kv/rules/countdown-latches')
 export const inEndWaits = exportsOf<typeof endWaits>('kv/rules/end-latch-and-barrier-waits')
 export const inKeyExpiry = exportsOf<typeof keyExpiry>('kv/rules/key-expiry')
 export const inWaits = exportsOf<typeof waits>('kv/rules/latch-and-barrier-waits')
+export const inOnceAnswers = exportsOf<typeof onceAnswers>('kv/rules/once-answers')
 export const inLockTables = exportsOf<typeof lockTables>('kv/rules/tables-for-lock-rules')
 export const inFencingCounters = exportsOf<typeof fencingCounters>('kv/state/fencing-counters')
 export const inExpiryIndex = exportsOf<typeof expiryIndex>('kv/state/key-expiry-index')

@@ -11,6 +11,7 @@ import { expiryWorker } from './expiry-worker.js'
 import { operatorWorker } from './operator-worker.js'
 import { type Habit, lockWorker } from './lock-workers.js'
 import { barrierWorker } from './barrier-worker.js'
+import { idempotencyWorker } from './idempotency-worker.js'
 import { sharedLockWorker } from './shared-lock-worker.js'
 
 const HABITS: Readonly<Record<WholeWorkload, readonly Habit[]>> = {
@@ -25,6 +26,7 @@ const HABITS: Readonly<Record<WholeWorkload, readonly Habit[]>> = {
   expiry: [],
   sharing: [],
   barriers: [],
+  idempotency: [],
 }
 
 const WITH_KEYS: ReadonlySet<WholeWorkload> = new Set(['kv', 'power', 'snapshots', 'members', 'idle'])
@@ -46,6 +48,7 @@ export function employ(world: WholeWorld, client: Client): void {
   if (workload === 'expiry') start(expiryWorker(client))
   if (workload === 'sharing') for (let i = 0; i < 3; i++) start(sharedLockWorker(world, client))
   if (workload === 'barriers') for (let i = 0; i < 3; i++) start(barrierWorker(world, client))
+  if (workload === 'idempotency') for (let i = 0; i < 2; i++) start(idempotencyWorker(world, client))
   const isOperator = client.name === 'p0' && ['snapshots', 'power', 'expiry'].includes(workload)
   if (isOperator) start(operatorWorker(world, client))
   if (workload === 'members' && client.name === 'p0') {

@@ -6,6 +6,7 @@ import { MirrorHistory, StoreStates } from './mirrors.js'
 import { describe, expect, test } from 'vitest'
 import type { HostProcess } from '@latchkey/raft/memory'
 import { judgeAppends } from './appends.js'
+import { AppliedOnce, type Counter, type OnceCall } from './applied-once.js'
 import { KeyHistory } from './key-history.js'
 import type { KeyCall } from './key-call.js'
 import { Sequences, WatchHistory } from './sequences-and-watches.js'
@@ -223,5 +224,117 @@ describe('C62: mirrors', () => {
     const states = new StoreStates()
     states.applied(3, rows('z'))
     expect(() => mirror.judge(states)).toThrow('the store had')
+  })
+})
+
+describe('C73 C76: calls with idempotency keys', () => {
+  type Row = readonly [key: string, state: OnceCall['state'], before?: number, by?: number]
+
+  /** The calls follow each other. */
+  const verdict = (counter: Counter, final: number, rows: readonly Row[]) => () => {
+    const once = new AppliedOnce()
+    const sequences = new Sequences()
+    rows.forEach(([key, state, before = 0, by = 2], i) => {
+      const call = once.begins(key, { counter, by }, 2 * i)
+      Object.assign(call, { state, before }, state === 'answered' ? { end: 2 * i + 1 } : {})
+    })
+    once.finals.set(counter, final)
+    once.judge(sequences)
+    sequences.judge()
+  }
+
+  test('each key is counted once, also if an answer was lost or another request was refused', () => {
+    const rows: readonly Row[] = [
+      ['a', 'unknown'],
+      ['a', 'answered', 0],
+      ['b', 'answered', 2],
+      ['a', 'answered', 0],
+      ['b', 'mismatch', 0, 3],
+      ['c', 'refused'],
+    ]
+    expect(verdict('sequence', 4, rows)).not.toThrow()
+  })
+
+  test.each<readonly [string, string, number, readonly Row[]]>([
+    [
+      'a request is applied again',
+      'the sequence is 4',
+      4,
+      [
+        ['a', 'unknown'],
+        ['a', 'answered', 0],
+      ],
+    ],
+    [
+      'another answer',
+      'a got 0 and 2',
+      2,
+      [
+        ['a', 'answered', 0],
+        ['a', 'answered', 2],
+      ],
+    ],
+    [
+      'two requests of a key',
+      'different requests',
+      2,
+      [
+        ['a', 'answered', 0],
+        ['a', 'answered', 0, 3],
+      ],
+    ],
+    [
+      'an applied request is refused',
+      'no other request',
+      2,
+      [
+        ['a', 'answered', 0],
+        ['a', 'mismatch'],
+      ],
+    ],
+    ['a request of its own key is refused', 'no other request', 0, [['a', 'mismatch']]],
+    [
+      'two keys get a number',
+      'given out twice',
+      4,
+      [
+        ['a', 'answered', 0],
+        ['b', 'answered', 1],
+      ],
+    ],
+    [
+      'a later call gets an earlier number',
+      'was given out before',
+      4,
+      [
+        ['a', 'answered', 2],
+        ['b', 'answered', 0],
+      ],
+    ],
+  ])('not: %s', (_, message, final, rows) => {
+    expect(verdict('sequence', final, rows)).toThrow(message)
+  })
+
+  test('the answer to a repeated rotation has the present token, and no earlier token', () => {
+    const rows = (again: number): readonly Row[] => [
+      ['a', 'answered', 0, 1],
+      ['b', 'answered', 1, 1],
+      ['a', 'answered', again, 1],
+    ]
+    expect(verdict('token', 2, rows(1))).not.toThrow()
+    expect(verdict('token', 2, rows(0))).toThrow('one before had 1')
+  })
+
+  test('only requests that may have been applied are repeated, and each of them once', () => {
+    const once = new AppliedOnce()
+    const request = { counter: 'latch', by: 1 } as const
+    const other = { counter: 'latch', by: 2 } as const
+    for (let i = 0; i < 2; i++) once.begins('a', request, i)
+    once.begins('a', other, 2)
+    once.begins('b', request, 3).state = 'refused'
+    expect(once.possible).toEqual([
+      ['a', request],
+      ['a', other],
+    ])
   })
 })
