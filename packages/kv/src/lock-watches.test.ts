@@ -126,3 +126,17 @@ test('the history is limited: a watch that is further behind ends with ERR_COMPA
   w.clock.advance(0)
   expect(recent).toHaveLength(900)
 })
+
+test('the history is limited in bytes, too: a few hundred changes of locks with long texts', async () => {
+  const w = await World.open()
+  const [key, id] = [k('l'.repeat(4_000)), 'i'.repeat(4_000)]
+  const acquire = [OP.tryLock, key, null, false, id, 1_000, 0, 'c'.repeat(4_000), 0] as const
+  const release = [OP.release, key, id, 0, true] as const
+  // 800 events, which have more than 8 MiB and are fewer than the most events.
+  for (let n = 0; n < 40; n++) await w.run(...Array.from({ length: 10 }, () => [acquire, release]).flat())
+  expect(() => follow(w.machine, 1, [])).toThrow('no longer reaches back')
+  const recent: string[] = []
+  follow(w.machine, w.log.length, recent)
+  w.clock.advance(0)
+  expect(recent).toHaveLength(20)
+})
