@@ -1,6 +1,7 @@
-// Test: a shared hold is found by its present token, and the holds that are in force are counted for each session.
+// Test: a shared hold is found by its present token, the holds in force are counted for each session, and a page
+// of holds looks at few holds.
 
-import { utf8 } from '@latchkey/base'
+import { text, utf8 } from '@latchkey/base'
 import type { HoldRow } from '@latchkey/lock'
 import { expect, test } from 'vitest'
 import { numberIn } from '../keyspaces.js'
@@ -81,4 +82,27 @@ test('A10: a shared hold that is granted again has only the row of its new arriv
     5,
     'b',
   ])
+})
+
+// Without this: a page of 1,000 of 100,000 locks looks at 8,000 holds, and most of them are not in the caches of
+// the processor.
+test('a page of a long list looks only at the holds of its own keys', () => {
+  const { all } = holds()
+  for (let i = 0; i < 5_000; i++)
+    all.put(row('a', i, { key: utf8(`l${1_000 + ((i * 997) % 5_000)}`), permits: 0 }))
+  let looks = 0
+  const isListed = () => ++looks > 0
+  const page = (after: Uint8Array | null) => all.page('l', [after, 100], isListed).map(({ key }) => text(key))
+  const keysFrom = (first: number) => Array.from({ length: 101 }, (_, i) => `l${first + i}`)
+  expect([page(null), page(utf8('l3000'))]).toEqual([keysFrom(1_000), keysFrom(3_001)])
+  expect(looks).toBe(4 * 101)
+})
+
+test('a page of a list in which most holds are over has the first holds that are not over', () => {
+  const { all } = holds()
+  for (let i = 0; i < 5_000; i++)
+    all.put(row('a', i, { key: utf8(`l${1_000 + ((i * 997) % 5_000)}`), permits: 0 }))
+  const isListed = ({ key }: HoldRow) => text(key) > 'l2000' && text(key).endsWith('0')
+  const page = all.page('l', [utf8('l1500'), 3], isListed)
+  expect(page.map(({ key }) => text(key))).toEqual(['l2010', 'l2020', 'l2030', 'l2040'])
 })

@@ -284,24 +284,37 @@ export class Holds {
   /**
    * Returns a part of the listed holds with that prefix, in the order of `withPrefix`. The method looks at
    * each key, but sorts and returns only the part.
+   *
+   * A look at a hold takes longer than a look at a key, because most holds are not in the caches of the
+   * processor. So the first search looks at keys only. If some of its keys have no listed hold, a second
+   * search finds further keys, and looks at holds too.
    */
   page(prefix: string, [after, limit]: ListPageArg, isListed: (row: HoldRow) => boolean): HoldRow[] {
-    const start = after === null ? undefined : keyText(after)
-    const isWanted = (key: string) =>
-      key.startsWith(prefix) && (start === undefined || key > start) && this.#rowsAt(key).some(isListed)
+    let start = after === null ? undefined : keyText(after)
+    const isBehind = (key: string) => (start === undefined || key > start) && key.startsWith(prefix)
+    const hasListed = (key: string) => this.#rowsAt(key).some(isListed)
+    const keys = this.#smallestKeys(limit + 1, isBehind)
+    const found = keys.filter(hasListed)
+    if (keys.length > limit && found.length < keys.length) {
+      start = keys.at(-1)
+      const isWanted = (key: string) => isBehind(key) && hasListed(key)
+      found.push(...this.#smallestKeys(keys.length - found.length, isWanted))
+    }
     const rows: HoldRow[] = []
-    for (const key of smallest(this.#keys(), limit + 1, isWanted)) {
+    for (const key of found) {
       const listed = this.#rowsAt(key).filter(isListed)
       if (rows.length >= limit) return [...rows, ...listed.slice(0, 1)]
-      rows.push(...listed)
+      for (const row of listed) rows.push(row)
     }
     return rows
   }
 
-  /** An exclusive hold that is over may have the key of shared holds. */
-  *#keys(): Iterable<string> {
-    yield* this.#byKey.keys()
-    for (const key of this.#shared.keys()) if (!this.#byKey.has(key)) yield key
+  /** Returns each key once. An exclusive hold that is over may have the key of shared holds. */
+  #smallestKeys(count: number, isWanted: (key: string) => boolean): string[] {
+    const isOnlyShared = (key: string) => isWanted(key) && !this.#byKey.has(key)
+    const exclusive = smallest(this.#byKey.keys(), count, isWanted)
+    const shared = smallest(this.#shared.keys(), count, isOnlyShared)
+    return [...exclusive, ...shared].sort().slice(0, count)
   }
 
   #rowsAt(key: string): HoldRow[] {

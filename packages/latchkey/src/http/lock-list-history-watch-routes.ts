@@ -37,35 +37,35 @@ type Key = Uint8Array
 
 export async function listLocks(call: Call): Promise<Reply> {
   const { rows, next } = await pageOf(call, KIND.lock)
-  const locks = rows.map((row) => ({
-    ...keyJson(nameOfLockKey(row[0])),
-    mode: modeOf(row[9]),
-    ...rowJson(row, (permits) => ({ mode: modeOf(permits) })),
-  }))
+  const locks = rows.map((row) =>
+    rowJson(row, keyJson(nameOfLockKey(row[0])), (permits) => ({ mode: modeOf(permits) })),
+  )
   return { status: 200, body: { locks, next } }
 }
 
 export async function listSemaphores(call: Call): Promise<Reply> {
   const { rows, next } = await pageOf(call, KIND.semaphore)
-  const semaphores = rows.map((row) => ({
-    ...keyJson(nameOfLockKey(row[0]), 'name'),
-    permits: row[9],
-    ...rowJson(row, (permits) => ({ permits })),
-  }))
+  const semaphores = rows.map((row) =>
+    rowJson(row, keyJson(nameOfLockKey(row[0]), 'name'), (permits) => ({ permits })),
+  )
   return { status: 200, body: { semaphores, next } }
 }
 
 const modeOf = (permits: number) => (permits === 0 ? 'exclusive' : 'shared')
 
-function rowJson(row: LockInfoResult, of: (permits: number) => object): object {
-  const [, id, context, fencingToken, acquires, remainingMillis, waiters, sinceMillis, queue] = row
+/**
+ * Adds the fields of the row to `named`, a new object with the name. In V8, a literal that begins with a
+ * spread of `named` takes more than ten times as long as Object.assign.
+ */
+function rowJson(row: LockInfoResult, named: object, of: (permits: number) => object): object {
+  const [, id, context, fencingToken, acquires, remainingMillis, waiters, sinceMillis, queue, permits] = row
   const waiting = ([id, context, waitedMillis, permits]: QueuedResult) => ({
     id,
     ...contextJson(context),
     waitedMillis,
     ...of(permits),
   })
-  return {
+  return Object.assign(named, of(permits), {
     id,
     ...contextJson(context),
     fencingToken,
@@ -74,7 +74,7 @@ function rowJson(row: LockInfoResult, of: (permits: number) => object): object {
     sinceMillis,
     waiters,
     ...(queue !== null && { queue: queue.map(waiting) }),
-  }
+  })
 }
 
 interface LockPage {
