@@ -49,7 +49,8 @@ test.each(['cc', 'cd 01', 'ce 010203', 'cf 00000001 000000', 'd3 00', 'ca 3fc000
   (hex) => expect(() => read(hex)).toThrow(new Malformed('it ends too early')),
 )
 
-// Without this law: an answer has millions of values in maps, and the client needs fifty times its size in memory.
+// Without this law: an answer has millions of values in maps, and takes fifty times as much memory in the
+// client as its bytes.
 test('the names and the values of a map count as values', () => {
   const map = Buffer.from('83 a161 00 a162 90 a163 00'.replaceAll(' ', ''), 'hex')
   expect(unpack(map, { maps: true, most: 6 })).toEqual({ a: 0, b: [], c: 0 })

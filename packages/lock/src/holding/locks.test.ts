@@ -42,11 +42,12 @@ describe('what a store releases when it closes', () => {
     expect(store.tx.holds.size).toBe(0)
   })
 
-  test('nothing of a hold that was unlocked', async () => {
+  test('nothing of a hold that was unlocked, and nothing of a set that was released', async () => {
     const { world, locking, port } = scene()
     const lock = locking.getDistributedLock('k', '10s')
     await finish(world, lock.tryLock())
     await finish(world, lock.unlock())
+    await finish(world, (await finish(world, locking.locks.acquireAll(['a', 'b']))).release())
     const before = port.sent.length
     await finish(world, locking.releaseForClose(why, 1_000))
     expect(port.sent.slice(before)).toEqual([])
