@@ -1,8 +1,10 @@
-// Test: the requests of lock objects need a leader and are never stale reads.
+// Test: the requests of lock objects need a leader and are never stale reads. A wait at a latch or barrier keeps the
+// session alive.
 
-import { READ, okAnswer } from '@latchkey/protocol'
+import { OP, READ, okAnswer } from '@latchkey/protocol'
 import { expect, test } from 'vitest'
-import { codeOf, follow, scene } from '../testing/stores-on-fake-cluster.js'
+import { codeOf, follow, operationsOf, scene } from '../testing/stores-on-fake-cluster.js'
+import { partyPort } from './lock-port-of-store.js'
 
 // Without this law: a client asks a member that was cut off a minute ago who holds a lock, and gets the
 // holder of a minute ago. A holder that takes cluster time from that member believes in a hold that has
@@ -26,4 +28,19 @@ test('R11: a member that knows no leader never answers the request of a lock, an
   const asked = cluster.requests.flatMap((request) => (request.kind === 'read' ? [request] : []))
   expect(asked.length).toBeGreaterThanOrEqual(2)
   expect(asked.every(({ stale }) => !stale)).toBe(true)
+})
+
+test('a wait at a latch or barrier keeps the session alive until the wait is over', async () => {
+  const { world, cluster, warmStore } = scene('parties')
+  const client = await warmStore({ sessionLife: 3_000 })
+  const port = partyPort({ engine: client.engine, parties: new Set() }, client.lockPort)
+  const over = port.onEnded('id', () => {})
+  cluster.requests.length = 0
+  await world.run(10_000)
+  expect(new Set(operationsOf(cluster.requests))).toEqual(new Set([OP.keepAlive]))
+  over()
+  await world.run(3_000)
+  cluster.requests.length = 0
+  await world.run(30_000)
+  expect(operationsOf(cluster.requests)).toEqual([])
 })
