@@ -6,6 +6,8 @@
 //     loads no member. Without this: one import of a rule's file in a command brings Raft and the state machine into every command
 //   - modules with native code stay outside, and so does @latchkey/daemon, because it is installed only where a member runs
 //   - whoever gets the code of other projects in a bundle gets their licences beside it: LICENSES.txt
+//   - a chunk has only ASCII characters. Without this: V8 keeps each character of a source in two bytes if one of them is outside
+//     of Latin-1, and a member keeps the whole source in its heap
 //   - a bundle that is as new as the compiled code is not made again
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -59,6 +61,8 @@ async function bundle(name, entry) {
     dir,
     format: 'esm',
     sourcemap: true,
+    charset: 'ascii',
+    comments: false,
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
   })
