@@ -12,7 +12,7 @@ interface Measured {
 }
 
 export function memberFigures({ replica, clientConnections, kv }: Measured): MemberFigures {
-  const { raft } = replica.node
+  const { role, logEntries } = replica.node
   const { latches, barriers, atLatches, atBarriers } = kv.openSessions.partyCounts
   return {
     served_clients: clientConnections,
@@ -21,8 +21,8 @@ export function memberFigures({ replica, clientConnections, kv }: Measured): Mem
     latches,
     barriers,
     ...lockFigures(kv, { latch: atLatches, barrier: atBarriers }),
-    log_entries: raft.lastIndex - raft.firstIndex + 1,
-    is_leader: raft.role === 'leader' ? 1 : 0,
+    log_entries: logEntries,
+    is_leader: role === 'leader' ? 1 : 0,
   }
 }
 

@@ -139,7 +139,7 @@ export function acknowledge(state: State, synced: boolean): void {
  */
 export function refuseOldLeader(
   state: State,
-  m: MessageOf<'append'> | MessageOf<'heartbeat'> | MessageOf<'snapshot'>,
+  m: MessageOf<'append' | 'heartbeat' | 'storedByAll' | 'snapshot'>,
 ): void {
   const { id: from, term, options } = state
   const reply = {

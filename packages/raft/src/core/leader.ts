@@ -8,6 +8,7 @@
 //     E11).
 
 import { encodeMembership, isJoint } from './membership.js'
+import { tellStored } from './entries-stored-by-all.js'
 import { leftJoint } from './membership-change.js'
 import { isQuorum } from './quorum.js'
 import { pumpReads } from './read-index.js'
@@ -28,6 +29,7 @@ export function finishLeading(state: State): void {
   }
   pumpReads(state)
   for (const peer of leading.peers) pumpPeer(state, peer)
+  tellStored(state, leading)
   // If `rebuilding`, this leader's state machine has lost its data, so this leader can serve no client. It
   // transfers the leadership as soon as an entry of its term is committed.
   if (state.rebuilding && state.commit >= leading.firstIndex) transfer(state, undefined)

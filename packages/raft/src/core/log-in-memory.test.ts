@@ -49,6 +49,27 @@ test('a batch ends before it is too big, and has one entry at least', () => {
   expect(log.bytesAfter(1)).toBe(20)
 })
 
+test('L23: the log knows the bytes of its entries after each change', () => {
+  const log = new Log(ORIGIN, [
+    entry(1, 1, 0, 500),
+    entry(2, 1, 0, 10),
+    entry(3, 1, 0, 7),
+    entry(4, 1, 0, 100),
+  ])
+  const bytes = [log.bytes]
+  const change = (run: () => void) => {
+    run()
+    bytes.push(log.bytes)
+  }
+  change(() => log.append(entry(5, 1, 0, 1)))
+  change(() => log.truncate(4))
+  change(() => log.truncate(9))
+  change(() => log.compact(1))
+  change(() => log.compact(1))
+  change(() => log.restart({ index: 9, term: 4, time: 7 }))
+  expect(bytes).toEqual([617, 618, 517, 517, 17, 17, 0])
+})
+
 test('compaction keeps the place before the first entry; a restart forgets all', () => {
   const log = logOf([1, 2, 2])
   log.compact(2)

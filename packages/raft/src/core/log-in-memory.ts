@@ -8,7 +8,8 @@
 // Laws
 //   - each entry's index is one higher than the index of the entry before. Terms and times never decrease
 //     along the log (L13, L17, CT1).
-//   - `start` is the position of the last entry that was removed by compaction or replaced by a snapshot.
+//   - `start` is the position of the last entry that was removed or replaced by a snapshot. The log on disk may
+//     begin earlier.
 
 import { AssertionError, assert } from '@latchkey/base'
 import type { Entry, LogPosition } from './types.js'
@@ -19,6 +20,7 @@ const ENTRY_OVERHEAD = 32
 export class Log {
   #start: LogPosition
   #entries: Entry[] = []
+  #bytes = 0
 
   constructor(start: LogPosition, entries: readonly Entry[]) {
     this.#start = start
@@ -35,6 +37,11 @@ export class Log {
 
   get lastIndex(): number {
     return this.#start.index + this.#entries.length
+  }
+
+  /** The data of all entries, in bytes. */
+  get bytes(): number {
+    return this.#bytes
   }
 
   get last(): LogPosition {
@@ -72,11 +79,12 @@ export class Log {
     assert(entry.term >= last.term, 'terms go back along the log')
     assert(entry.time >= last.time, 'cluster time goes back along the log (CT1)')
     this.#entries.push(entry)
+    this.#bytes += entry.data.length
   }
 
   truncate(from: number): void {
     assert(from > this.#start.index, 'a truncation reaches below the start of the log')
-    this.#entries.length = Math.min(this.#entries.length, from - this.#start.index - 1)
+    this.#removed(this.#entries.splice(from - this.#start.index - 1))
   }
 
   slice(from: number, to: number): Entry[] {
@@ -117,16 +125,21 @@ export class Log {
     return this.#start.term <= term ? { index: at, term: this.#start.term } : { index: at - 1, term: 0 }
   }
 
-  /** Removes the entries up to `index`. The state machine must already have their effects durably. */
+  /** Removes the entries up to `index`. The state machine must have applied them. */
   compact(index: number): void {
     if (index <= this.#start.index) return
     const { term, time } = this.entry(index)
-    this.#entries.splice(0, index - this.#start.index)
+    this.#removed(this.#entries.splice(0, index - this.#start.index))
     this.#start = { index, term, time }
+  }
+
+  #removed(entries: readonly Entry[]): void {
+    for (const { data } of entries) this.#bytes -= data.length
   }
 
   restart(position: LogPosition): void {
     this.#start = { index: position.index, term: position.term, time: position.time }
     this.#entries = []
+    this.#bytes = 0
   }
 }

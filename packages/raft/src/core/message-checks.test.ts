@@ -26,6 +26,7 @@ const valid: Record<string, Record<string, unknown>> = {
   appendReply: { ok: false, rejected: 3, hintIndex: 1, hintTerm: 1, round: 0 },
   heartbeat: { commit: 1, round: 2 },
   heartbeatReply: { round: 2, match: 1 },
+  storedByAll: { index: 7 },
   snapshot: { position, membership, offset: 0, chunk: new Uint8Array(2), done: true },
   snapshotReply: { position, offset: 0, installed: false },
   timeoutNow: {},

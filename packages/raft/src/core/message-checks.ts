@@ -50,6 +50,8 @@ function whyMalformed(m: Message): string | undefined {
       return counts(m.commit, m.round)
     case 'heartbeatReply':
       return counts(m.round, m.match)
+    case 'storedByAll':
+      return count(m.index)
     case 'preVote':
       return whyLog(m.lastIndex, m.lastTerm, m.term)
     case 'vote':

@@ -7,6 +7,7 @@
 //     pre-vote may have an older term: it carries its sender's term, because a pre-vote changes no term.
 
 import { isSticky, onPreVote, onPreVoteReply, onTimeoutNow, onVote, onVoteReply } from './election.js'
+import { onStoredByAll } from './entries-stored-by-all.js'
 import { onAppend, onHeartbeat, refuseOldLeader } from './follower.js'
 import { isMember } from './membership.js'
 import type { Progress } from './progress.js'
@@ -31,6 +32,7 @@ export function receive(state: State, m: Message): void {
       return vote(state, m)
     case 'append':
     case 'heartbeat':
+    case 'storedByAll':
     case 'snapshot':
       return fromLeader(state, m)
     case 'timeoutNow':
@@ -56,11 +58,12 @@ function vote(state: State, m: MessageOf<'vote'>): void {
   state.send({ type: 'voteReply', group: options.group, from, to: m.from, term, granted: false })
 }
 
-function fromLeader(state: State, m: MessageOf<'append' | 'heartbeat' | 'snapshot'>): void {
+function fromLeader(state: State, m: MessageOf<'append' | 'heartbeat' | 'storedByAll' | 'snapshot'>): void {
   if (m.term < state.term) return refuseOldLeader(state, m)
   if (m.term > state.term) becomeFollower(state, m.term, m.from)
   if (m.type === 'append') onAppend(state, m)
   else if (m.type === 'heartbeat') onHeartbeat(state, m)
+  else if (m.type === 'storedByAll') onStoredByAll(state, m)
   else onSnapshot(state, m)
 }
 

@@ -43,6 +43,11 @@ export interface RaftOptions {
   readonly fastDelay?: number
   /** To how many followers a leader sends a snapshot at the same time. Further followers wait. */
   readonly maxSnapshots?: number
+  /**
+   * In bytes of data. If the log in memory is larger, entries are removed from it that all members have on
+   * their disks (entries-stored-by-all.ts).
+   */
+  readonly keptBytes?: number
 }
 
 export type Settings = Required<RaftOptions>
@@ -79,6 +84,9 @@ export function withDefaults(options: RaftOptions): Settings {
     clamp: options.electionTimeout,
     fastDelay: Math.max(4, options.electionTimeout / 40),
     maxSnapshots: 1,
+    // Smaller than what arrives between two collections of young objects in V8, so that most entries are still
+    // young when they are removed. Larger than a few entries, so that the members seldom send a message for it.
+    keptBytes: 256 * 1024,
     ...defined(options),
   }
 }

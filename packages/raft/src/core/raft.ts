@@ -13,6 +13,7 @@ import { receive, refuse, sendKept } from './message-dispatch.js'
 import { whyRefused } from './message-checks.js'
 import { electionTick, onLeaderGone, onVotingAllowed, ownVoteDurable } from './election.js'
 import { finish } from './collect-effects.js'
+import { removeStored } from './entries-stored-by-all.js'
 import { announce } from './heartbeat.js'
 import { leaderTick } from './leader.js'
 import { decodeMembership, encodeMembership, votersBut } from './membership.js'
@@ -146,6 +147,7 @@ export class Raft {
     const { state } = this
     assert(index <= state.handedOut, 'applied what was not handed out')
     if (index > state.applied) state.applied = index
+    removeStored(state)
     return NOTHING
   }
 

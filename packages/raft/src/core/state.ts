@@ -128,6 +128,8 @@ export class State {
   /** The last index that was given out to be applied. The entry is committed, and durable on this member. */
   handedOut: number
   applied: number
+  /** The disks of all members have the entries up to this index (entries-stored-by-all.ts). */
+  storedByAll = 0
   mayVote: boolean
   /**
    * True if the state machine has lost its data. Then this member asks for a snapshot, applies no entry, and

@@ -135,6 +135,8 @@ export type Message = Envelope &
          */
         readonly match: number
       }
+    /** The disks of all members have the entries up to `index`. */
+    | { readonly type: 'storedByAll'; readonly index: number }
     | {
         readonly type: 'snapshot'
         readonly position: LogPosition

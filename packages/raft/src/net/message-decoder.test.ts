@@ -155,6 +155,7 @@ describe('C27, L22: every place of every message is checked', () => {
     { ...envelope, type: 'appendReply', ok: false, round: 8, rejected: 7, hintIndex: 6, hintTerm: 5 },
     { ...envelope, type: 'heartbeat', commit: 3, round: 8 },
     { ...envelope, type: 'heartbeatReply', round: 8, match: 7 },
+    { ...envelope, type: 'storedByAll', index: 7 },
     { ...envelope, type: 'snapshot', position, membership: one, offset: 4, chunk: blob, done: true },
     { ...envelope, type: 'snapshotReply', position, offset: 4, installed: true },
     { ...envelope, type: 'timeoutNow' },

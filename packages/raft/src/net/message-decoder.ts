@@ -106,6 +106,9 @@ const ROWS: ReadonlyMap<number, Row> = new Map([
     if (!isCount(round) || !isCount(match)) return 'heartbeatReply: a field is wrong'
     return { ...envelope, type: 'heartbeatReply', round, match }
   }),
+  row('storedByAll', 1, (envelope, [index]) =>
+    isCount(index) ? { ...envelope, type: 'storedByAll', index } : 'storedByAll: a field is wrong',
+  ),
   row('snapshot', 5, readSnapshot, 2),
   row('snapshotReply', 5, (envelope, [index, term, time, offset, installed]) => {
     if (!isCount(index) || !isCount(term) || !isCount(time) || !isCount(offset) || !isFlag(installed))

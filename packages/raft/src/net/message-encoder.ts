@@ -26,6 +26,7 @@ export const TYPE: Record<MessageType, number> = {
   timeoutNow: 11,
   readIndex: 12,
   readIndexReply: 13,
+  storedByAll: 14,
 }
 
 /** An entry's kind is encoded as its index in this list. So a new kind must be added at the end. */
@@ -85,6 +86,8 @@ function fieldsOf(m: Message, blobs: Uint8Array[]): unknown[] {
       return [m.commit, m.round]
     case 'heartbeatReply':
       return [m.round, m.match]
+    case 'storedByAll':
+      return [m.index]
     case 'snapshot': {
       const { index, term, time } = m.position
       blobs.push(encodeMembership(m.membership), m.chunk)

@@ -84,3 +84,26 @@ test('S15, S9: what is not durable, or behind a snapshot that is being sent, sta
   compaction.run(0, 0)
   expect(dropped.at(-1)).toBe(100)
 })
+
+test('S15, L23: entries that only the disk still has are removed from it once they are durable in the state', () => {
+  const { compaction, state, dropped } = log(100)
+  // The core has removed the entries up to 90 from memory, because all members have them.
+  state.first = 91
+  state.durable = 80
+  compaction.run(5, 1_000_000)
+  expect(dropped).toEqual([80])
+  state.first = 91
+  state.durable = 100
+  compaction.run(5, 1_000_000)
+  expect(dropped).toEqual([80, 95])
+})
+
+test('L23: the limit of entries counts those that only the disk still has', () => {
+  const { compaction, state, dropped } = log(100)
+  state.first = 100
+  compaction.ifDue()
+  expect(dropped).toEqual([])
+  state.last = state.durable = 101
+  compaction.ifDue()
+  expect(dropped).toEqual([99])
+})

@@ -1,10 +1,15 @@
-// Driver: decides which entries of the log are removed. An entry may be removed once the state machine has
-// applied it durably (S15). The newest entries stay for members that lag a little. While a snapshot is being
-// sent, the entries after its index stay too, because the receiver needs them next (S9).
+// Driver: decides which entries of the log are removed from memory and disk. An entry may be removed once the
+// state machine has applied it durably (S15). The newest entries that are still in memory stay for members that
+// lag a little. While a snapshot is being sent, the entries after its index stay too, because the receiver needs
+// them next (S9).
+//
+// The core removes entries from memory earlier, if all members have them (core/entries-stored-by-all.ts). Such
+// entries stay on the disk, for a restart of this member, until this file removes them.
 
 import type { Entry } from '../core/types.js'
 
 interface CompactionPorts {
+  /** The first entry in memory. */
   firstIndex(): number
   lastIndex(): number
   entry(index: number): Entry
@@ -28,10 +33,18 @@ export class Compaction {
   readonly #bounds: CompactionBounds
   /** In bytes: the data of the entries that the last compaction kept, plus the data of all later entries. */
   #bytes = 0
+  /** The index up to which the last compaction removed entries from the disk. */
+  #removed: number
 
   constructor(ports: CompactionPorts, bounds: CompactionBounds) {
     this.#ports = ports
     this.#bounds = bounds
+    this.#removed = ports.firstIndex() - 1
+  }
+
+  /** How many entries the disk has that this compaction has not removed. */
+  get entries(): number {
+    return this.#ports.lastIndex() - this.#removed
   }
 
   appended(entries: readonly Entry[]): void {
@@ -41,24 +54,25 @@ export class Compaction {
   /** Compacts the log if it exceeds one of its limits. The newest entries stay, up to half of each limit. */
   ifDue(): void {
     const { everyEntries, everyBytes } = this.#bounds
-    const entries = this.#ports.lastIndex() - this.#ports.firstIndex() + 1
-    if (entries > everyEntries || this.#bytes > everyBytes) this.run(everyEntries / 2, everyBytes / 2)
+    if (this.entries > everyEntries || this.#bytes > everyBytes) this.run(everyEntries / 2, everyBytes / 2)
   }
 
   run(keepEntries: number, keepBytes: number): void {
     const first = this.#ports.firstIndex()
     const last = this.#ports.lastIndex()
     const needed = Math.min(this.#ports.durable(), this.#ports.oldestSending() ?? Number.POSITIVE_INFINITY)
-    if (needed < first) return
     let index = last
     let bytes = 0
-    while (index > needed || (index >= first && last - index < keepEntries && bytes < keepBytes)) {
+    while (index >= first && (index > needed || (last - index < keepEntries && bytes < keepBytes))) {
       bytes += this.#ports.entry(index).data.length
       index--
     }
-    // Until here `#bytes` also counted entries that a truncation has removed. `bytes` counts only entries
-    // that are in the log.
+    // Until here `#bytes` also counted entries that are not in memory any more. `bytes` counts only entries that
+    // are.
     this.#bytes = bytes
-    if (index >= first) this.#ports.drop(index)
+    const to = Math.min(index, needed)
+    if (to <= this.#removed) return
+    this.#removed = to
+    this.#ports.drop(to)
   }
 }

@@ -26,7 +26,7 @@ export interface NodeOptions {
    */
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
   readonly maxInFlightBytes: number
-  readonly limits?: Pick<RaftOptions, 'maxInflight' | 'maxAppendBytes'> | undefined
+  readonly limits?: Pick<RaftOptions, 'maxInflight' | 'maxAppendBytes' | 'keptBytes'> | undefined
 }
 
 /** The simulator uses an observer to check the laws of docs/simulator.md. */

@@ -251,6 +251,11 @@ export class RaftNode extends Emitter<NodeEvents> {
     return this.#proposer.pending
   }
 
+  /** How many entries the log on the disk has since the last compaction. */
+  get logEntries(): number {
+    return this.#compaction.entries
+  }
+
   get applied(): AppliedState {
     return this.#applier.state
   }

@@ -4,6 +4,7 @@ import type * as clusterTime from '../../../../packages/raft/dist/core/cluster-t
 import type * as collectEffects from '../../../../packages/raft/dist/core/collect-effects.js'
 import type * as durable from '../../../../packages/raft/dist/core/durable-before-send.js'
 import type * as election from '../../../../packages/raft/dist/core/election.js'
+import type * as entriesStoredByAll from '../../../../packages/raft/dist/core/entries-stored-by-all.js'
 import type * as follower from '../../../../packages/raft/dist/core/follower.js'
 import type * as leader from '../../../../packages/raft/dist/core/leader.js'
 import type * as log from '../../../../packages/raft/dist/core/log-in-memory.js'
@@ -22,6 +23,7 @@ export const inClusterTime = exportsOf<typeof clusterTime>('raft/core/cluster-ti
 export const inCollectEffects = exportsOf<typeof collectEffects>('raft/core/collect-effects')
 export const inDurableBeforeSend = exportsOf<typeof durable>('raft/core/durable-before-send')
 export const inElection = exportsOf<typeof election>('raft/core/election')
+export const inEntriesStoredByAll = exportsOf<typeof entriesStoredByAll>('raft/core/entries-stored-by-all')
 export const inFollower = exportsOf<typeof follower>('raft/core/follower')
 export const inLeader = exportsOf<typeof leader>('raft/core/leader')
 export const inLog = exportsOf<typeof log>('raft/core/log-in-memory')

@@ -6,6 +6,7 @@ import type { RaftBug } from './bug.js'
 import {
   inCollectEffects,
   inDurableBeforeSend,
+  inEntriesStoredByAll,
   inFollower,
   inProgress,
   inReplication,
@@ -173,6 +174,41 @@ export const replicationBugs: readonly RaftBug[] = [
       }),
     ],
     seeds: 300,
+  },
+  {
+    name: 'the leader removes entries from its memory that one member lacks',
+    ids: ['L23'],
+    changes: [
+      inEntriesStoredByAll(
+        'tellStored',
+        (real) => (state, leading) =>
+          during(leading, { peers: leading.peers.slice(1) }, () => real(state, leading)),
+      ),
+    ],
+    seeds: 50,
+  },
+  {
+    name: 'the leader removes entries from its memory before its own sync',
+    ids: ['L23'],
+    changes: [
+      inEntriesStoredByAll(
+        'tellStored',
+        (real) => (state, leading) =>
+          during(state.disk, { durable: Number.MAX_SAFE_INTEGER }, () => real(state, leading)),
+      ),
+    ],
+    seeds: 200,
+  },
+  {
+    name: 'a follower removes entries from its memory before it has applied them',
+    ids: ['L23'],
+    changes: [
+      inEntriesStoredByAll(
+        'onStoredByAll',
+        (real) => (state, m) => during(state, { applied: Number.MAX_SAFE_INTEGER }, () => real(state, m)),
+      ),
+    ],
+    seeds: 50,
   },
 ]
 

@@ -20,6 +20,7 @@ import type { ReadMembership } from './observed-log.js'
 import { orderlyIndexes } from './orderly-indexes.js'
 import { snapshotPieces } from './snapshot-pieces.js'
 import { stateMachineSafety } from './state-machine-safety.js'
+import { storedByAll } from './stored-by-all.js'
 import { LawBroken } from './verdict.js'
 
 /** A client or another member can notice a violation of these laws. */
@@ -38,6 +39,7 @@ const outerLaws = (bounds: TimeBounds): readonly MakeLaw[] => [
 /** These laws notice a wrong step before it has done harm. */
 const innerLaws = (decode: ReadMembership): readonly MakeLaw[] => [
   diskBeforeWord,
+  storedByAll,
   hardState,
   durableVotes,
   durableQuorum,

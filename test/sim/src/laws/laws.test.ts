@@ -19,6 +19,7 @@ import { logMatching } from './log-matching.js'
 import { orderlyIndexes } from './orderly-indexes.js'
 import { snapshotPieces } from './snapshot-pieces.js'
 import { stateMachineSafety } from './state-machine-safety.js'
+import { storedByAll } from './stored-by-all.js'
 import { configuration, decode, entry, members, ScriptedCluster } from './scripted-cluster.js'
 
 interface Case {
@@ -35,6 +36,13 @@ function snapshotOver(cluster: ScriptedCluster): ScriptedCluster {
   cluster.commits('a', 2)
   cluster.laws.installed('b', { index: 2, term: 1, time: 0 }, members('a', 'b', 'c'), { hash: 7 })
   return cluster
+}
+
+/** Entry 1 is on the disks of these members only. All members have it in memory, and it is committed. */
+function storedBy(cluster: ScriptedCluster, ...ids: string[]): ScriptedCluster {
+  for (const id of ['a', 'b', 'c'])
+    cluster.write(id, { entries: [entry(1, 1)] }, { durable: ids.includes(id) })
+  return cluster.leads('a', 1).commits('a', 1)
 }
 
 const cases: Readonly<Record<string, Case>> = {
@@ -229,6 +237,19 @@ const cases: Readonly<Record<string, Case>> = {
           .write('b', { hardState: { term: 1, vote: undefined } })
           .write('b', { entries: [entry(1, 1)] }, { durable: false })
           .sends({ type: 'appendReply', from: 'b', to: 'a', ok: true, match: 1 }),
+    },
+  },
+  'stored-by-all': {
+    law: storedByAll,
+    good: (cluster) =>
+      storedBy(cluster, 'a', 'b', 'c').sends({ type: 'storedByAll', from: 'a', to: 'b', index: 1 }),
+    bad: {
+      'L23: a member without the entry': (cluster) =>
+        storedBy(cluster, 'a', 'b').sends({ type: 'storedByAll', from: 'a', to: 'b', index: 1 }),
+      'the leader itself': (cluster) =>
+        storedBy(cluster, 'b', 'c').sends({ type: 'storedByAll', from: 'a', to: 'b', index: 1 }),
+      'an entry that does not exist': (cluster) =>
+        storedBy(cluster, 'a', 'b', 'c').sends({ type: 'storedByAll', from: 'a', to: 'b', index: 2 }),
     },
   },
   'hard-state': {

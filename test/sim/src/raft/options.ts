@@ -20,6 +20,8 @@ export interface MemberOptions {
   readonly applyDelay: number
   readonly maxInflight: number
   readonly maxAppendBytes: number
+  /** In bytes. If the log in memory is larger, entries are removed from it that all members have. */
+  readonly keptBytes: number
 }
 
 /** Times are in µs. Shares are numbers from 0 to 1. */
@@ -162,6 +164,9 @@ const drawDisk = (random: Random, electionTimeout: number): DiskOptions => ({
   registersMost: random.pick([200, 5_000, 100_000]),
 })
 
+/** Drawn from a separate stream of random numbers, so that other draws stay the same. */
+const KEPT_BYTES = [0, 500, 5_000, 256 * 1024]
+
 function drawMember(
   random: Random,
   electionTimeout: number,
@@ -179,6 +184,7 @@ function drawMember(
     applyDelay: random.chance(0.3) ? random.between(1, 40) * MS : 0,
     maxInflight: random.pick([1, 2, 8, 64]),
     maxAppendBytes: random.pick([60, 300, 1 << 20]),
+    keptBytes: random.fork('kept').pick(KEPT_BYTES),
   }
 }
 

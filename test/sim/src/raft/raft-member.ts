@@ -137,7 +137,8 @@ export class RaftMember extends SimulatedMember<Replica> {
 
   protected open(life: HostProcess): Promise<Replica> {
     const { modules, options, network, random, logger, founders } = this.#ports
-    const { electionTimeout, heartbeat, everyEntries, maxInflight, maxAppendBytes } = options.member
+    const { electionTimeout, heartbeat, everyEntries, maxInflight, maxAppendBytes, keptBytes } =
+      options.member
     this.#starts++
     const registers = this.#makeRegisters(life)
     this.#registers = registers
@@ -150,7 +151,7 @@ export class RaftMember extends SimulatedMember<Replica> {
         heartbeat,
         snapshot: { everyEntries, everyBytes: 4_000_000 },
         maxInFlightBytes: 4_000_000,
-        limits: { maxInflight, maxAppendBytes },
+        limits: { maxInflight, maxAppendBytes, keptBytes },
       },
       {
         fs: this.disk,

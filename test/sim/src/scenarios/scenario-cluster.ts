@@ -260,6 +260,7 @@ function calm({ members, sync, member }: ClusterOptions, electionTimeout: number
       paddingBytes: 200,
       batching: false,
       applyDelay: 0,
+      keptBytes: 256 * 1024,
       maxInflight: 64,
       maxAppendBytes: 1 << 20,
       ...member,

@@ -39,6 +39,8 @@ export interface WholeOptions {
   readonly electionTimeout: number
   readonly heartbeat: number
   readonly everyEntries: number
+  /** In bytes. If the log in memory is larger, entries are removed from it that all members have. */
+  readonly keptBytes: number
   readonly segmentBytes: number
   /** How many bytes a segment of the log grows at a time. */
   readonly growBytes: number
@@ -89,6 +91,7 @@ export function drawWhole(seed: number, only?: WholeWorkload): WholeOptions {
     heartbeat: Math.floor(electionTimeout / random.pick([4, 10])),
     ...drawDisk(random, torture),
     ...drawEventLog(seed),
+    keptBytes: seededRandom(`whole-kept/${seed}`).pick([0, 500, 5_000, 256 * 1024]),
     ...drawNet(random),
     ...drawLoad(random, workload),
   }

@@ -29,6 +29,8 @@ function printBody(m: Message): string {
       return ` commit ${m.commit}${round(m.round)}`
     case 'heartbeatReply':
       return ` match ${m.match}${round(m.round)}`
+    case 'storedByAll':
+      return ` up to ${m.index}`
     case 'snapshot':
       return ` of ${at(m.position)} from ${m.offset}: ${m.chunk.length}B${m.done ? ', the last' : ''}`
     case 'snapshotReply':

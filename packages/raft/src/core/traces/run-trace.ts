@@ -2,7 +2,7 @@
 //
 //   group a b c [learners d] [key=value ...]   members that know each other, with empty logs; options:
 //                                              pre-vote=no, window=2, append-bytes=N,
-//                                              uncommitted=N, snapshots=N
+//                                              uncommitted=N, snapshots=N, kept=N
 //   join d                                     a member without a configuration
 //   state a t=4 vote=b log=1,1,2 applied=2     sets the disk of a, and starts a again from it.
 //                                              after=3/t1: the log begins after a snapshot at 3/t1

@@ -53,6 +53,7 @@ const NAMES: Record<string, string> = {
   'entry-bytes': 'maxEntryBytes',
   uncommitted: 'maxUncommittedBytes',
   snapshots: 'maxSnapshots',
+  kept: 'keptBytes',
 }
 
 const state: Command = (stage, [id = '', ...words]) => {

@@ -66,6 +66,7 @@ const plain = fc.oneof(
   }),
   fc.record({ type: is('heartbeat'), commit: count, round: count }),
   fc.record({ type: is('heartbeatReply'), round: count, match: count }),
+  fc.record({ type: is('storedByAll'), index: count }),
   fc.record({ type: is('snapshot'), position, membership, offset: count, chunk: bytes, done: fc.boolean() }),
   fc.record({ type: is('snapshotReply'), position, offset: count, installed: fc.boolean() }),
   fc.record({ type: is('timeoutNow') }),

@@ -20,6 +20,7 @@ export interface ServerOptions {
   readonly electionTimeout: number
   readonly heartbeat: number
   readonly snapshot: { readonly everyEntries: number; readonly everyBytes: number }
+  readonly keptBytes: number
   readonly segmentBytes: number
   readonly growBytes: number
   /** In bytes. A file of the event log is followed by the next file at this size. */
@@ -35,13 +36,14 @@ export function serverOptions(
   options: WholeOptions,
   members: Readonly<Record<string, string>> | undefined,
 ): ServerOptions {
-  const { electionTimeout, heartbeat, everyEntries, segmentBytes, flushMillis, flushBytes } = options
-  const { syncBase, syncTail, rowsMost, growBytes, eventLogBytes, events } = options
+  const { electionTimeout, heartbeat, everyEntries, keptBytes, segmentBytes } = options
+  const { flushMillis, flushBytes, syncBase, syncTail, rowsMost, growBytes, eventLogBytes, events } = options
   return {
     members,
     electionTimeout,
     heartbeat,
     snapshot: { everyEntries, everyBytes: 4_000_000 },
+    keptBytes,
     segmentBytes,
     growBytes,
     eventLogBytes,
@@ -211,7 +213,7 @@ export class MemberServer extends SimulatedMember<Member> {
 
   protected open(life: HostProcess): Promise<Member> {
     const { product, memberNetwork, random, logger, newId } = this.#ports
-    const { electionTimeout, heartbeat, snapshot, limits } = this.#options
+    const { electionTimeout, heartbeat, snapshot, keptBytes, limits } = this.#options
     const { clock, defer } = life
     return product.Member.open(
       {
@@ -221,6 +223,7 @@ export class MemberServer extends SimulatedMember<Member> {
         electionTimeout,
         heartbeat,
         snapshot,
+        limits: { keptBytes },
         maxInFlightBytes: 4_000_000,
       },
       {
