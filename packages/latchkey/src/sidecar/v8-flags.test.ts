@@ -1,7 +1,7 @@
 // Test: the flags of V8 in a process that runs only a member. V8 collects its heap of old objects when the
-// heap has grown by half, and the main thread alone collects young objects. New objects are in the young heap. A
-// function is compiled to simple machine code at its first call, and to fast code after fewer calls. Flags that
-// the user has set stay.
+// heap has grown by three quarters, and the main thread alone collects young objects. New objects are in the
+// young heap. A function is compiled to simple machine code at its first call, and to fast code after fewer
+// calls. Flags that the user has set stay.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
