@@ -4,7 +4,6 @@ import {
   type Call,
   figuresOf,
   type MeasureOptions,
-  measure,
   round,
   type Samples,
   samplesOf,
@@ -35,15 +34,14 @@ const LOADS = { pair: 'lock pair', put: 'put 256 B', get: 'get' } as const
 async function runLoads(system: System, stage: Stage): Promise<void> {
   const client = await system.connect()
   try {
-    await warmUp(client, stage)
     await fill(client)
+    await warmUp(client, stage)
     for (const kind of KINDS) {
-      const { loadProcess } = client
       const call = callOf(client, kind)
       if (call === undefined) continue
       for (const callers of stage.callers) {
         const options = { ...stage, callers }
-        const samples = () => loadProcess?.closed(kind, options) ?? samplesOf(call, options)
+        const samples = () => samplesWith(client, kind, call, options)
         stage.row(await steadily(() => measured(system, LOADS[kind], samples, options)))
       }
     }
@@ -51,6 +49,10 @@ async function runLoads(system: System, stage: Stage): Promise<void> {
     await client.close()
   }
 }
+
+/** A system with a load process of its own makes the calls there. */
+const samplesWith = ({ loadProcess }: SystemClient, kind: Kind, call: Call, options: MeasureOptions) =>
+  loadProcess?.closed(kind, options) ?? samplesOf(call, options)
 
 /** With what the servers spent meanwhile. */
 async function measured(
@@ -91,19 +93,11 @@ async function fill({ put }: SystemClient): Promise<void> {
 const WARM_CALLERS = 64
 const WARM_SECONDS = 5
 
-/**
- * What is compiled while it runs has to be compiled first, here and in servers of Java or JavaScript. In a load
- * process each load is warmed up for that long, because it warms up two JVMs, its own and the server's.
- */
-async function warmUp({ take, put, loadProcess }: SystemClient, { quick }: Stage): Promise<void> {
+/** What is compiled while it runs has to be compiled first, here and in servers of Java or JavaScript. */
+async function warmUp(client: SystemClient, { quick }: Stage): Promise<void> {
   const options = { callers: WARM_CALLERS, seconds: quick ? 1 : WARM_SECONDS, warmUpSeconds: 0 }
-  if (loadProcess !== undefined) {
-    for (const kind of KINDS) await loadProcess.closed(kind, options)
-    return
+  for (const kind of KINDS) {
+    const call = callOf(client, kind)
+    if (call !== undefined) await samplesWith(client, kind, call, options)
   }
-  await measure(async (caller) => {
-    const release = await take?.(`warm/${caller}`)
-    if (put) await put(`warm/${caller}`, VALUE)
-    return release === undefined || release()
-  }, options)
 }
