@@ -25,7 +25,7 @@ const FIGURES: Readonly<Record<string, string>> = {
   taken_total:
     'Holds that were ended by force (forceRelease, steal) since this member opened its state, by kind',
   revision: 'The revision of the last change applied here',
-  log_entries: 'Entries in the log on the disk since its last compaction',
+  log_entries: 'Entries in the Raft log on the disk',
 }
 
 export function memberMetrics(status: Status, figures: MemberFigures): Metric[] {

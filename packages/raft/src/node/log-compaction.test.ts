@@ -2,6 +2,7 @@
 // the others all but the newest.
 
 import { expect, test } from 'vitest'
+import { NO_MEMBERS } from '../core/membership.js'
 import type { Entry } from '../core/types.js'
 import { Compaction } from './log-compaction.js'
 
@@ -29,7 +30,8 @@ function log(last: number, bounds = { everyEntries: 100, everyBytes: 1_000_000 }
   )
   const append = (count: number) => {
     state.last += count
-    compaction.appended(Array.from({ length: count }, () => entry(state.last)))
+    const entries = Array.from({ length: count }, () => entry(state.last))
+    compaction.written({ restartAfter: undefined, entries })
   }
   return { compaction, state, dropped, append }
 }
@@ -106,4 +108,16 @@ test('L23: the limit of entries counts those that only the disk still has', () =
   state.last = state.durable = 101
   compaction.ifDue()
   expect(dropped).toEqual([99])
+})
+
+test('after a snapshot has replaced the log, only the entries after it count', () => {
+  const { compaction, state, dropped } = log(100)
+  const position = { index: 5_000, term: 1, time: 0 }
+  state.first = 5_001
+  state.last = state.durable = 5_000
+  compaction.written({ restartAfter: { position, membership: NO_MEMBERS }, entries: [] })
+  expect(compaction.entries).toBe(0)
+  state.last = state.durable = 5_100
+  compaction.ifDue()
+  expect([compaction.entries, dropped]).toEqual([100, []])
 })

@@ -6,7 +6,7 @@
 // The core removes entries from memory earlier, if all members have them (core/entries-stored-by-all.ts). Such
 // entries stay on the disk, for a restart of this member, until this file removes them.
 
-import type { Entry } from '../core/types.js'
+import type { Entry, PersistBatch } from '../core/types.js'
 
 interface CompactionPorts {
   /** The first entry in memory. */
@@ -33,7 +33,7 @@ export class Compaction {
   readonly #bounds: CompactionBounds
   /** In bytes: the data of the entries that the last compaction kept, plus the data of all later entries. */
   #bytes = 0
-  /** The index up to which the last compaction removed entries from the disk. */
+  /** The log on the disk begins after this index. */
   #removed: number
 
   constructor(ports: CompactionPorts, bounds: CompactionBounds) {
@@ -42,12 +42,16 @@ export class Compaction {
     this.#removed = ports.firstIndex() - 1
   }
 
-  /** How many entries the disk has that this compaction has not removed. */
+  /** How many entries the log on the disk has. */
   get entries(): number {
     return this.#ports.lastIndex() - this.#removed
   }
 
-  appended(entries: readonly Entry[]): void {
+  written({ restartAfter, entries }: Pick<PersistBatch, 'restartAfter' | 'entries'>): void {
+    if (restartAfter !== undefined) {
+      this.#removed = restartAfter.position.index
+      this.#bytes = 0
+    }
     for (const entry of entries) this.#bytes += entry.data.length
   }
 

@@ -83,7 +83,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     this.#announcer = new CommitAnnouncer(ports.clock, (index) =>
       this.#step((raft, now) => raft.announce(index, now)),
     )
-    this.#compaction.appended(boot.raft.entries)
+    this.#compaction.written({ restartAfter: undefined, entries: boot.raft.entries })
     if (boot.rebuilding) this.#applier.pause(() => {})
   }
 
@@ -251,7 +251,7 @@ export class RaftNode extends Emitter<NodeEvents> {
     return this.#proposer.pending
   }
 
-  /** How many entries the log on the disk has since the last compaction. */
+  /** How many entries the log on the disk has. */
   get logEntries(): number {
     return this.#compaction.entries
   }
@@ -359,7 +359,7 @@ export class RaftNode extends Emitter<NodeEvents> {
       case 'send':
         return this.#ports.send(effect.message.to, effect.message)
       case 'persist':
-        this.#compaction.appended(effect.batch.entries)
+        this.#compaction.written(effect.batch)
         return this.#writer.write(effect.batch)
       case 'commit':
         this.#applier.committed(effect.to)
