@@ -9,6 +9,8 @@
 // Laws
 //   - an entry is removed only if the disks of all members have it. So a member that lags, or that was down,
 //     still gets entries and no snapshot (L23).
+//   - a message counts only if its index reaches the membership in force. What was true of the members before
+//     does not count for a member that was added later (L23).
 //   - while a snapshot is sent or read, this leader removes nothing, because the receiver needs the entries after
 //     the snapshot next (S9).
 
@@ -21,7 +23,7 @@ export function tellStored(state: State, leading: Leading): void {
   if (state.log.bytes <= state.options.keptBytes) return
   let index = Math.min(state.commit, state.disk.durable)
   for (const { match } of leading.peers) index = Math.min(index, match)
-  if (index <= state.storedByAll) return
+  if (index <= state.storedByAll || index < state.configs.index || sendsSnapshot(leading)) return
   state.storedByAll = index
   removeStored(state)
   const { id: from, term, options } = state
@@ -32,14 +34,17 @@ export function tellStored(state: State, leading: Leading): void {
 
 export function onStoredByAll(state: State, m: MessageOf<'storedByAll'>): void {
   follow(state, m.from)
-  if (m.index > state.storedByAll) state.storedByAll = m.index
+  state.storedByAll = Math.max(state.storedByAll, Math.min(m.index, state.log.lastIndex))
   removeStored(state)
 }
+
+const sendsSnapshot = ({ peers }: Leading): boolean => peers.some(({ snapshot }) => snapshot !== undefined)
 
 /** Called when `storedByAll` or `applied` has grown. */
 export function removeStored(state: State): void {
   const { log, configs, applied, storedByAll, leading, options } = state
-  if (log.bytes <= options.keptBytes || leading?.peers.some(({ snapshot }) => snapshot !== undefined)) return
+  if (log.bytes <= options.keptBytes || storedByAll < configs.index) return
+  if (leading !== undefined && sendsSnapshot(leading)) return
   log.compact(Math.min(applied, storedByAll))
   configs.compact(log.start.index)
 }

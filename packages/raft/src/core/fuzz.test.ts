@@ -4,6 +4,7 @@
 
 import { type Random, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
+import type { Raft } from './raft.js'
 import type { Effect, MemberId, MembershipChange, Membership, Message } from './index.js'
 import { type Member, ORIGIN, World, place } from './traces/group-of-cores.js'
 
@@ -28,6 +29,9 @@ class Fuzz {
   constructor(seed: number) {
     this.random = seededRandom(`fuzz/${seed}`)
     this.world = new World((id, effect) => this.told(id, effect))
+    const lags = this.random.fork('lag').chance(0.5)
+    const keptBytes = this.random.fork('kept').pick([0, 100, 256 * 1024])
+    if (lags) this.world.applied = (raft, index) => this.lagging.push(() => raft.applied(index))
     const size = this.random.pick([1, 2, 3, 3, 3, 4, 5])
     const voters = IDS.slice(0, size)
     const membership: Membership = {
@@ -49,6 +53,7 @@ class Fuzz {
           random: this.random.fork(`${id}/0`),
           maxInflight: 3,
           maxAppendBytes: 120,
+          keptBytes,
           preVote: !this.random.chance(0.1),
         },
         { hardState: { term: 0, vote: undefined }, start: ORIGIN, membership: known, entries: [] },
@@ -89,6 +94,29 @@ class Fuzz {
   }
 
   later: (() => void)[] = []
+  /** State machines tell their cores late what they have applied. */
+  lagging: (() => unknown)[] = []
+
+  /** L23: what a member has removed from its memory early is on the disks of all members. */
+  checkRemovals(firsts: ReadonlyMap<Raft, number>): void {
+    for (const { id, raft } of this.world.members.values()) {
+      const before = raft === undefined ? undefined : firsts.get(raft)
+      if (raft === undefined || before === undefined || raft.firstIndex === before) continue
+      this.count('early')
+      const { voters, outgoing, learners } = raft.membership
+      for (const other of new Set([...voters, ...outgoing, ...learners])) {
+        const { machine, image } = this.world.member(other)
+        const last = Math.max(machine.position.index, image.entries.at(-1)?.index ?? image.start.index)
+        if (last < raft.firstIndex - 1)
+          throw new Error(`${id} removes entries up to ${raft.firstIndex - 1}, ${other} has ${last} (L23)`)
+      }
+    }
+  }
+
+  firsts(): Map<Raft, number> {
+    const rafts = [...this.world.members.values()].flatMap(({ raft }) => raft ?? [])
+    return new Map(rafts.map((raft) => [raft, raft.firstIndex]))
+  }
 
   piece(member: Member, ask: Extract<Effect, { type: 'readSnapshot' }>): void {
     const { position, membership } = member.machine
@@ -134,10 +162,16 @@ class Fuzz {
     const { random, world } = this
     const dice = random.between(0, 1000)
     const one = this.anyone()
-    if (dice < 420) this.deliver()
-    else if (dice < 650) world.sync(one.id, random.chance(0.5) ? undefined : (one.writes[0]?.id ?? 0))
+    const firsts = this.firsts()
+    if (dice < 420) {
+      this.deliver()
+      this.checkRemovals(firsts)
+    } else if (dice < 650) world.sync(one.id, random.chance(0.5) ? undefined : (one.writes[0]?.id ?? 0))
     else if (dice < 760) this.tick(random.between(1, 12))
-    else if (dice < 860) this.propose()
+    else if (dice < 780) {
+      this.lagging.splice(0).forEach((run) => run())
+      this.checkRemovals(firsts)
+    } else if (dice < 860) this.propose()
     else if (dice < 900) this.read(one)
     else if (dice < 915) this.later.splice(0).forEach((run) => run())
     else if (dice < 930) this.compact(one)
@@ -258,6 +292,7 @@ class Fuzz {
       for (let i = 0; i < 400 && this.busy(); i++) {
         for (const id of IDS) this.world.sync(id)
         this.later.splice(0).forEach((run) => run())
+        this.lagging.splice(0).forEach((run) => run())
         const message = this.world.network.shift()
         if (message !== undefined) this.world.call(message.to, (raft, now) => raft.step(message, now))
       }
@@ -331,6 +366,7 @@ test(`${seeds} groups keep the laws and come to rest`, () => {
     'stageSnapshot',
     'promote',
     'replace',
+    'early',
   ]
   for (const what of wanted) expect(totals.get(what), what).toBeGreaterThan(0)
   expect(served).toBeGreaterThan(0)

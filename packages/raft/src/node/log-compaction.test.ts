@@ -10,7 +10,9 @@ import { Compaction } from './log-compaction.js'
 function log(last: number, bounds = { everyEntries: 100, everyBytes: 1_000_000 }) {
   const state = { first: 1, last, durable: last, sending: undefined as number | undefined }
   const dropped: number[] = []
+  let reads = 0
   const entry = (index: number) => {
+    reads++
     if (index < state.first || index > state.last) throw new Error(`there is no entry ${index}`)
     return { data: new Uint8Array(10) } as unknown as Entry
   }
@@ -33,7 +35,7 @@ function log(last: number, bounds = { everyEntries: 100, everyBytes: 1_000_000 }
     const entries = Array.from({ length: count }, () => entry(state.last))
     compaction.written({ restartAfter: undefined, entries })
   }
-  return { compaction, state, dropped, append }
+  return { compaction, state, dropped, append, reads: () => reads }
 }
 
 test('above its limit of entries the log keeps half of the limit', () => {
@@ -120,4 +122,25 @@ test('after a snapshot has replaced the log, only the entries after it count', (
   state.last = state.durable = 5_100
   compaction.ifDue()
   expect([compaction.entries, dropped]).toEqual([100, []])
+})
+
+test('S15: the log is compacted as soon as the state is durable, also if its limit was passed before', () => {
+  const { compaction, state, dropped, append } = log(0, { everyEntries: 1_000_000, everyBytes: 1_000 })
+  append(150)
+  state.first = 151
+  compaction.ifDue()
+  expect(dropped).toEqual([])
+  state.durable = 150
+  compaction.ifDue()
+  expect(dropped).toEqual([150])
+})
+
+test('while nothing is durable, no entry is looked at', () => {
+  const { compaction, state, reads } = log(1_000)
+  state.durable = 0
+  compaction.ifDue()
+  expect(reads()).toBe(0)
+  state.durable = 1_000
+  compaction.ifDue()
+  expect(reads()).toBeGreaterThan(0)
 })

@@ -65,17 +65,18 @@ export class Compaction {
     const first = this.#ports.firstIndex()
     const last = this.#ports.lastIndex()
     const needed = Math.min(this.#ports.durable(), this.#ports.oldestSending() ?? Number.POSITIVE_INFINITY)
+    if (needed <= this.#removed) return
     let index = last
     let bytes = 0
     while (index >= first && (index > needed || (last - index < keepEntries && bytes < keepBytes))) {
       bytes += this.#ports.entry(index).data.length
       index--
     }
+    const to = Math.min(index, needed)
+    if (to <= this.#removed) return
     // Until here `#bytes` also counted entries that are not in memory any more. `bytes` counts only entries that
     // are.
     this.#bytes = bytes
-    const to = Math.min(index, needed)
-    if (to <= this.#removed) return
     this.#removed = to
     this.#ports.drop(to)
   }

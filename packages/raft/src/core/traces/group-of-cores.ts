@@ -51,6 +51,8 @@ export class World {
   readonly members = new Map<MemberId, Member>()
   network: Message[] = []
   readonly #told: Told
+  /** Tells a core that its state machine has applied the entries up to `index`. A test may delay this. */
+  applied = (raft: Raft, index: number): unknown => raft.applied(index)
   readonly #leaders = new Map<number, MemberId>()
   readonly #committed: Entry[] = []
 
@@ -147,7 +149,7 @@ export class World {
       this.#commit(entry)
       member.machine = { position: place(entry), membership: raft.membershipAt(index) }
     }
-    raft.applied(to)
+    this.applied(raft, to)
   }
 
   #commit(entry: Entry): void {
