@@ -15,7 +15,7 @@
 //     the snapshot next (S9).
 
 import { follow } from './follower.js'
-import type { Leading, State } from './state.js'
+import { type Leading, type State, removeEntries } from './state.js'
 import type { MessageOf } from './types.js'
 
 /** Called at the end of each call of a leader. */
@@ -45,6 +45,5 @@ export function removeStored(state: State): void {
   const { log, configs, applied, storedByAll, leading, options } = state
   if (log.bytes <= options.keptBytes || storedByAll < configs.index) return
   if (leading !== undefined && sendsSnapshot(leading)) return
-  log.compact(Math.min(applied, storedByAll))
-  configs.compact(log.start.index)
+  removeEntries(state, Math.min(applied, storedByAll))
 }

@@ -13,7 +13,7 @@ import { noteLeaderMessage } from './election.js'
 import { decodeMembership } from './membership.js'
 import { adjustRole, becomeFollower } from './role-changes.js'
 import { type State, appendEntry } from './state.js'
-import type { Entry, Membership, MessageOf } from './types.js'
+import type { Entry, LeaderMessage, Membership, MessageOf } from './types.js'
 
 export function follow(state: State, from: string): void {
   assert(state.role !== 'leader', 'another member leads the own term (E22)')
@@ -137,10 +137,7 @@ export function acknowledge(state: State, synced: boolean): void {
 /**
  * Answers a leader of an older term. The answer carries the newer term, so that the old leader steps down.
  */
-export function refuseOldLeader(
-  state: State,
-  m: MessageOf<'append' | 'heartbeat' | 'storedByAll' | 'snapshot'>,
-): void {
+export function refuseOldLeader(state: State, m: LeaderMessage): void {
   const { id: from, term, options } = state
   const reply = {
     type: 'heartbeatReply',

@@ -4,7 +4,7 @@
 
 import { type Random, seededRandom } from '@latchkey/base'
 import { expect, test } from 'vitest'
-import type { Raft } from './raft.js'
+import { membersOf } from './membership.js'
 import type { Effect, MemberId, MembershipChange, Membership, Message } from './index.js'
 import { type Member, ORIGIN, World, place } from './traces/group-of-cores.js'
 
@@ -97,25 +97,22 @@ class Fuzz {
   /** State machines tell their cores late what they have applied. */
   lagging: (() => unknown)[] = []
 
-  /** L23: what a member has removed from its memory early is on the disks of all members. */
-  checkRemovals(firsts: ReadonlyMap<Raft, number>): void {
+  /** L23: what a member removes from its memory meanwhile is on the disks of all members. */
+  checkRemovals(run: () => void): void {
+    const rafts = [...this.world.members.values()].flatMap(({ raft }) => raft ?? [])
+    const firsts = new Map(rafts.map((raft) => [raft, raft.firstIndex]))
+    run()
     for (const { id, raft } of this.world.members.values()) {
       const before = raft === undefined ? undefined : firsts.get(raft)
       if (raft === undefined || before === undefined || raft.firstIndex === before) continue
       this.count('early')
-      const { voters, outgoing, learners } = raft.membership
-      for (const other of new Set([...voters, ...outgoing, ...learners])) {
+      for (const other of membersOf(raft.membership)) {
         const { machine, image } = this.world.member(other)
         const last = Math.max(machine.position.index, image.entries.at(-1)?.index ?? image.start.index)
         if (last < raft.firstIndex - 1)
           throw new Error(`${id} removes entries up to ${raft.firstIndex - 1}, ${other} has ${last} (L23)`)
       }
     }
-  }
-
-  firsts(): Map<Raft, number> {
-    const rafts = [...this.world.members.values()].flatMap(({ raft }) => raft ?? [])
-    return new Map(rafts.map((raft) => [raft, raft.firstIndex]))
   }
 
   piece(member: Member, ask: Extract<Effect, { type: 'readSnapshot' }>): void {
@@ -162,16 +159,11 @@ class Fuzz {
     const { random, world } = this
     const dice = random.between(0, 1000)
     const one = this.anyone()
-    const firsts = this.firsts()
-    if (dice < 420) {
-      this.deliver()
-      this.checkRemovals(firsts)
-    } else if (dice < 650) world.sync(one.id, random.chance(0.5) ? undefined : (one.writes[0]?.id ?? 0))
+    if (dice < 420) this.checkRemovals(() => this.deliver())
+    else if (dice < 650) world.sync(one.id, random.chance(0.5) ? undefined : (one.writes[0]?.id ?? 0))
     else if (dice < 760) this.tick(random.between(1, 12))
-    else if (dice < 780) {
-      this.lagging.splice(0).forEach((run) => run())
-      this.checkRemovals(firsts)
-    } else if (dice < 860) this.propose()
+    else if (dice < 780) this.checkRemovals(() => this.lagging.splice(0).forEach((run) => run()))
+    else if (dice < 860) this.propose()
     else if (dice < 900) this.read(one)
     else if (dice < 915) this.later.splice(0).forEach((run) => run())
     else if (dice < 930) this.compact(one)

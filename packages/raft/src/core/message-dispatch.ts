@@ -17,7 +17,7 @@ import { becomeFollower } from './role-changes.js'
 import { onSnapshot } from './receive-snapshot.js'
 import { onSnapshotReply } from './send-snapshot.js'
 import type { State } from './state.js'
-import type { Message, MessageOf } from './types.js'
+import type { LeaderMessage, Message, MessageOf } from './types.js'
 
 export function refuse(state: State, why: string): void {
   state.refused.count++
@@ -58,7 +58,7 @@ function vote(state: State, m: MessageOf<'vote'>): void {
   state.send({ type: 'voteReply', group: options.group, from, to: m.from, term, granted: false })
 }
 
-function fromLeader(state: State, m: MessageOf<'append' | 'heartbeat' | 'storedByAll' | 'snapshot'>): void {
+function fromLeader(state: State, m: LeaderMessage): void {
   if (m.term < state.term) return refuseOldLeader(state, m)
   if (m.term > state.term) becomeFollower(state, m.term, m.from)
   if (m.type === 'append') onAppend(state, m)

@@ -25,7 +25,7 @@ import { appendOwn, onUnreachable } from './replication.js'
 import { adjustRole, resetElectionTimer } from './role-changes.js'
 import { onInstallFailed, onInstalled } from './receive-snapshot.js'
 import { type SnapshotPiece, giveUp, onPiece, pinned } from './send-snapshot.js'
-import { type ElectionReason, type LostCampaign, State } from './state.js'
+import { type ElectionReason, type LostCampaign, removeEntries, State } from './state.js'
 import { transfer } from './leadership-transfer.js'
 import type { Effect, Entry, EntryKind, LogPosition, MemberId } from './types.js'
 import type { Membership, MembershipChange, Message, Role } from './types.js'
@@ -158,9 +158,7 @@ export class Raft {
   compact(index: number): readonly Effect[] {
     const { state } = this
     assert(index <= state.applied, 'compaction beyond what is applied')
-    const to = pinned(state, index)
-    state.log.compact(to)
-    state.configs.compact(Math.min(to, state.log.start.index))
+    removeEntries(state, pinned(state, index))
     return NOTHING
   }
 

@@ -235,3 +235,9 @@ export function appendEntry(state: State, entry: Entry): void {
   state.log.append(entry)
   state.disk.noteAppend(entry.index)
 }
+
+/** Removes the entries up to `index` from the log in memory. */
+export function removeEntries({ log, configs }: State, index: number): void {
+  log.compact(index)
+  configs.compact(log.start.index)
+}

@@ -173,6 +173,8 @@ export type Message = Envelope &
 
 export type MessageType = Message['type']
 export type MessageOf<Type extends MessageType> = Extract<Message, { type: Type }>
+/** Only the leader of a term sends these messages. */
+export type LeaderMessage = MessageOf<'append' | 'heartbeat' | 'storedByAll' | 'snapshot'>
 export type Role = 'follower' | 'candidate' | 'leader' | 'learner'
 
 /**

@@ -1,5 +1,6 @@
 // Rule: the leader says only of entries that the disks of all members have them that they do (L23).
 
+import { membersOf } from '@latchkey/raft/core'
 import { LawBroken } from './verdict.js'
 import type { MakeLaw } from './law.js'
 
@@ -11,8 +12,7 @@ export const storedByAll: MakeLaw = (cluster) => ({
     if (message.type !== 'storedByAll') return
     const { index } = message
     const term = leader.live.termAt(index) ?? cluster.committed[index]?.term
-    const { voters, outgoing, learners } = leader.live.membership
-    for (const id of new Set([...voters, ...outgoing, ...learners])) {
+    for (const id of membersOf(leader.live.membership)) {
       if (term !== undefined && cluster.keeps(cluster.member(id), index, term)) continue
       throw new LawBroken(name, `${leader.id} says that all members have entry ${index}; ${id} has not`)
     }
